@@ -1,125 +1,185 @@
 #!/usr/bin/env bash
 # Installs what golnx needs to build and test, and nothing that is already there:
-#   - a C compiler, pkg-config
-#   - libfabric 2.1 or newer with its headers (Debian 12 ships 1.17, whose peer
+#   - a C compiler with libc's headers, make, pkg-config
+#   - libfabric 2.1 or newer with its headers. Debian 12 ships 1.17, whose peer
 #     interface differs, so there it is taken from Debian 13, pinned low so that
-#     nothing else moves to Debian 13 on its own)
+#     nothing else moves to Debian 13 on its own
+#   - ca-certificates, if Go modules are still to be downloaded and there are none
 #   - with --test: what the tests use besides (iproute2 for network namespaces)
-# Safe to repeat. Without apt or root it says which packages to install and stops.
+# Safe to repeat, also after an interrupted run. Without apt or root it says which
+# packages to install and stops. Go itself is never installed here.
 set -euo pipefail
+export LC_ALL=C # apt's answers are read below
 
 min_libfabric=2.1
-want_test=no
+lock_wait=120 # seconds to wait for another apt or dpkg
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
 case "${1:-}" in
-    "") ;;
+    "") want_test=no ;;
     --test) want_test=yes ;;
     *) echo "usage: scripts/setup.sh [--test]" >&2; exit 2 ;;
 esac
+cd "$(dirname "$0")/.."
 
 say() { printf 'setup: %s\n' "$*" >&2; }
-have() { command -v "$1" >/dev/null 2>&1; }
 die() { say "$*"; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
 
-have go || die "Go is missing: install Go 1.26 or newer (https://go.dev/doc/install) and put it on PATH"
+# --- what is there ---
 
-have_libc_headers() {
-    have cc && printf '#include <stdlib.h>\nint main(void){return 0;}\n' | cc -x c -fsyntax-only - 2>/dev/null
+# sudo drops the PATH that has Go, and the packages need no Go.
+if have go; then
+    go list -m >"$log" 2>&1 ||
+        die "$(go version | cut -d' ' -f3) cannot read go.mod ($(tail -n 1 "$log")): install Go 1.26 or newer (https://go.dev/doc/install)"
+elif [ -z "${SUDO_USER:-}" ]; then
+    die "Go is missing: install Go 1.26 or newer (https://go.dev/doc/install) and put it on PATH"
+fi
+
+read -ra cc <<<"$(go env CC 2>/dev/null || echo "${CC:-gcc}")" # may hold options
+compile() { have "${cc[0]}" && "${cc[@]}" -x c - "$@" 2>/dev/null; }
+
+have_libc_headers() { echo '#include <stdlib.h>' | compile -fsyntax-only; }
+have_libfabric() { have pkg-config && pkg-config --atleast-version="$min_libfabric" libfabric 2>/dev/null; }
+libfabric_version() { pkg-config --modversion libfabric 2>/dev/null || echo none; }
+
+# Headers and library have to be there, and to be of one version: the peer
+# interface changes between minor versions.
+libfabric_works() {
+    local program flags works=no
+    program=$(mktemp)
+    read -ra flags <<<"$(pkg-config --cflags --libs libfabric 2>/dev/null)"
+    if compile -o "$program" "${flags[@]}" <<'C' && "$program" 2>/dev/null; then works=yes; fi
+#include <rdma/fabric.h>
+#include <rdma/providers/fi_peer.h>
+int main(void) { return fi_version() != FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION); }
+C
+    rm -f "$program"
+    [ "$works" = yes ]
 }
-have_libfabric() {
-    have pkg-config && pkg-config --atleast-version="$min_libfabric" libfabric 2>/dev/null
-}
-have_peer_header() {
-    have cc && have pkg-config &&
-        printf '#include <rdma/providers/fi_peer.h>\n' |
-        cc $(pkg-config --cflags libfabric 2>/dev/null) -x c -fsyntax-only - 2>/dev/null
+
+can_reach_modules() {
+    [ -n "${SSL_CERT_FILE:-}${SSL_CERT_DIR:-}" ] || [ -s /etc/ssl/certs/ca-certificates.crt ] ||
+        GOPROXY=off go mod download >/dev/null 2>&1
 }
 
 missing=()
-have cc || missing+=(gcc)
+have "${cc[0]}" || missing+=(gcc)
 have_libc_headers || missing+=(libc6-dev)
 have make || missing+=(make)
 have pkg-config || missing+=(pkg-config)
-need_libfabric=no
-if ! have_libfabric || ! have_peer_header; then need_libfabric=yes; fi
+can_reach_modules || missing+=(ca-certificates)
 if [ "$want_test" = yes ]; then
     { have ip && have tc; } || missing+=(iproute2)
 fi
+need_libfabric=no
+if ! have_libfabric || ! libfabric_works; then need_libfabric=yes; fi
 
+summary() { echo "libfabric $(libfabric_version), $("${cc[@]}" --version | head -n 1)"; }
 if [ ${#missing[@]} -eq 0 ] && [ "$need_libfabric" = no ]; then
-    say "nothing to do: libfabric $(pkg-config --modversion libfabric), $(cc --version | head -n 1)"
+    say "nothing to do: $(summary)"
     exit 0
 fi
 
-wanted="${missing[*]:-}"
-[ "$need_libfabric" = yes ] && wanted="$wanted libfabric-dev(>=$min_libfabric)"
-say "missing: $wanted"
-if ! have apt-get; then
-    die "no apt-get here: install the packages above with your package manager, or point PKG_CONFIG_PATH at a libfabric >= $min_libfabric"
-fi
-if [ "$(id -u)" -ne 0 ]; then
-    die "not root: run 'sudo scripts/setup.sh', or install the packages above yourself, or point PKG_CONFIG_PATH at a libfabric >= $min_libfabric"
-fi
+# --- who may install it ---
 
-export DEBIAN_FRONTEND=noninteractive
-# A failed refresh of one unrelated source must not stop the set-up; a missing
-# package does, below.
-refresh() { apt-get update -qq || say "apt-get update reported errors; going on with what is there"; }
+wanted=("${missing[@]}")
+if [ "$need_libfabric" = yes ]; then wanted+=("libfabric-dev (>= $min_libfabric)"); fi
+say "missing: $(printf '%s, ' "${wanted[@]}" | sed 's/, $//')"
 
-# The mirror that this machine already uses for its own release.
-own_mirror() {
-    local codename=$1
-    apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        awk -v r="$codename" '$2 == r && $3 == "main" { print $1; exit }'
+by_hand="install the above yourself (Debian 12 has libfabric 1.17, Debian 13 has 2.1), or set PKG_CONFIG_PATH for a libfabric >= $min_libfabric of your own"
+have apt-get || die "no apt-get here: $by_hand"
+[ "$(id -u)" -eq 0 ] || die "not root: run scripts/setup.sh${1:+ $1} as root once, or $by_hand"
+
+# --- install ---
+
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l APT_LISTCHANGES_FRONTEND=none
+
+# apt-get install can wait for its lock, apt-get update cannot.
+apt_update() {
+    local deadline=$((SECONDS + lock_wait)) ok
+    while :; do
+        ok=yes
+        apt-get update -qq "$@" >"$log" 2>&1 || ok=no
+        if [ $ok = yes ] || ! grep -q 'Could not get lock' "$log" || [ $SECONDS -ge $deadline ]; then break; fi
+        say "waiting for another apt"
+        sleep 3
+    done
+    cat "$log" >&2
+    [ $ok = yes ]
 }
 
-candidate_ok() { # is the version apt would install of $1 new enough?
+# Never removes a package, nor asks about a changed configuration file (kept).
+# A dpkg that was interrupted earlier is finished first.
+apt_install() {
+    local command=(apt-get install -y -qq --no-install-recommends --no-remove
+        -o "DPkg::Lock::Timeout=$lock_wait"
+        -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold)
+    say "installing $*"
+    "${command[@]}" "$@" >"$log" 2>&1 </dev/null && return
+    if grep -qE -e 'dpkg --configure -a|--fix-broken' "$log"; then
+        say "finishing an interrupted installation first"
+        dpkg --configure -a >"$log" 2>&1 </dev/null || true
+        "${command[@]}" --fix-broken "$@" >>"$log" 2>&1 </dev/null && return
+    fi
+    tail -n 20 "$log" >&2
+    return 1
+}
+
+# Would apt install a libfabric that is new enough without being told a release?
+candidate_ok() {
     local version
-    version=$(apt-cache policy "$1" 2>/dev/null | awk '/Candidate:/ { print $2 }')
+    version=$(apt-cache policy libfabric-dev | awk '/Candidate:/ { print $2 }')
     [ -n "$version" ] && [ "$version" != "(none)" ] && dpkg --compare-versions "$version" ge "$min_libfabric"
 }
 
-add_trixie() {
-    . /etc/os-release
-    [ "${ID:-}" = debian ] && [ "${VERSION_CODENAME:-}" = bookworm ] ||
-        die "this is ${PRETTY_NAME:-an unknown system}: its libfabric is older than $min_libfabric; install a newer one and point PKG_CONFIG_PATH at it"
-    local mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-    mirror=$(own_mirror bookworm)
-    [ -n "$mirror" ] || die "no apt source for bookworm main found to derive the mirror from"
-    # Keyrings before 12u2 do not know the key of Debian 13.
-    [ -f "$keyring" ] || apt-get install -y -qq --no-install-recommends debian-archive-keyring >/dev/null
-    apt-get install -y -qq --no-install-recommends --only-upgrade debian-archive-keyring >/dev/null
-    say "adding $mirror trixie main with priority 100 (/etc/apt/sources.list.d/golnx-trixie.sources)"
-    cat >/etc/apt/preferences.d/golnx-trixie <<PIN
-Package: *
-Pin: release n=trixie
-Pin-Priority: 100
-PIN
-    cat >/etc/apt/sources.list.d/golnx-trixie.sources <<SRC
-Types: deb
-URIs: $mirror
-Suites: trixie
-Components: main
-Signed-By: $keyring
-SRC
-    refresh
+# The mirrors that this machine takes Debian 12 from, in its own order. It asks apt
+# and not /etc/os-release, which says 13 once Debian 13's libc has come in.
+own_mirrors() {
+    apt-get indextargets --format '$(CODENAME) $(ORIGIN) $(LABEL) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+        sed -n 's/^bookworm Debian Debian main //p' | awk '!/^cdrom:/ && !seen[$0]++'
 }
 
-refresh
+trixie_source=/etc/apt/sources.list.d/golnx-trixie.sources
+add_trixie() {
+    local mirrors mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    mapfile -t mirrors < <(own_mirrors)
+    [ ${#mirrors[@]} -gt 0 ] ||
+        die "apt here offers libfabric-dev $(apt-cache policy libfabric-dev | awk '/Candidate:/ { print $2 }'), and there is no reachable Debian 12 source to derive one for Debian 13 from: $by_hand"
+    # The first keyrings of Debian 12 do not know the key of Debian 13.
+    if [ -f "$keyring" ]; then
+        apt_install --only-upgrade debian-archive-keyring
+    else
+        apt_install debian-archive-keyring
+    fi
+    printf 'Package: *\nPin: release n=trixie\nPin-Priority: 100\n' >/etc/apt/preferences.d/golnx-trixie
+    for mirror in "${mirrors[@]}"; do
+        say "adding Debian 13 from $(sed 's,//[^/@]*@,//,' <<<"$mirror") with priority 100 ($trixie_source)"
+        printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$mirror" "$keyring" >"$trixie_source"
+        apt_update --error-on=any -o Dir::Etc::SourceList="$trixie_source" -o Dir::Etc::SourceParts=- \
+            -o APT::Get::List-Cleanup=0 && return
+        rm -f "$trixie_source"
+    done
+    die "none of this machine's Debian 12 mirrors has Debian 13: $by_hand"
+}
+
+apt_update || say "apt-get update failed for some source; going on with what is there"
 if [ ${#missing[@]} -gt 0 ]; then
-    say "installing ${missing[*]}"
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    # With Debian 13's libc in already, Debian 12's libc6-dev no longer fits.
+    apt_install "${missing[@]}" ||
+        { [ -f "$trixie_source" ] && apt_install -t trixie "${missing[@]}"; } ||
+        die "apt-get could not install ${missing[*]} (an https mirror needs ca-certificates, which a minimal system lacks)"
 fi
 if [ "$need_libfabric" = yes ]; then
     release=()
-    if ! candidate_ok libfabric-dev; then
-        # bookworm-backports or a previous run of this script may have it already
-        [ -f /etc/apt/sources.list.d/golnx-trixie.sources ] || add_trixie
+    if ! candidate_ok; then
+        add_trixie
         release=(-t trixie)
     fi
-    say "installing libfabric-dev ${release[*]:-}"
-    apt-get install -y -qq --no-install-recommends "${release[@]}" libfabric-dev >/dev/null
+    apt_install "${release[@]}" libfabric-dev || die "apt-get could not install libfabric-dev"
 fi
 
-have_libfabric || die "libfabric >= $min_libfabric still not found by pkg-config (found: $(pkg-config --modversion libfabric 2>/dev/null || echo none))"
-have_peer_header || die "libfabric's header rdma/providers/fi_peer.h still not found"
-say "done: libfabric $(pkg-config --modversion libfabric), $(cc --version | head -n 1)"
+have_libfabric || die "pkg-config finds libfabric $(libfabric_version), not >= $min_libfabric: is an older one first in its path?"
+libfabric_works || die "a program for libfabric $(libfabric_version) does not build or loads another version: see its headers (rdma/providers/fi_peer.h) and ldconfig -p"
+say "done: $(summary)"
