@@ -1,0 +1,156 @@
+package providers
+
+import "unsafe"
+
+// Slot names an entry of one of a Core's slabs: of its receive entries or of
+// its send contexts.
+type Slot = uint32
+
+// NoAddr is the rail address of an unknown sender (FI_ADDR_UNSPEC).
+const NoAddr = ^uint64(0)
+
+// MaxIOV is the largest number of buffers of one operation, whatever a provider
+// could take.
+const MaxIOV = 4
+
+// MaxRails is the largest number of rails of one endpoint.
+const MaxRails = 64
+
+// Kind says which slab a completion's slot belongs to.
+type Kind uint8
+
+// The two kinds of completions.
+const (
+	Transmit Kind = 1
+	Receive  Kind = 2
+)
+
+// Flags of operations and completions (fi_cq(3), fi_tagged(3)).
+const (
+	FlagMsg          = 1 << 1
+	FlagTagged       = 1 << 3
+	FlagRecv         = 1 << 10
+	FlagSend         = 1 << 11
+	FlagRemoteCQData = 1 << 17
+	FlagCompletion   = 1 << 24
+	FlagInject       = 1 << 25
+)
+
+// Completion is one entry of the ring that the providers complete into. It is
+// read in place; the memory belongs to the Core and is valid until Consume.
+type Completion struct {
+	Flags uint64
+	Len   uint64
+	Data  uint64
+	Tag   uint64
+	Src   uint64 // rail address of the sender, NoAddr if unknown
+	Olen  uint64 // bytes of the message that did not fit
+	Slot  Slot
+	// ProvErrno is the provider's own error number, for its own text.
+	ProvErrno int32
+	Gen       uint16 // of the slot when the operation was handed over
+	Rail      uint8
+	Kind      Kind
+	// Err is 0 or a number of package fierr.
+	Err int32
+}
+
+// IOVec is one buffer. Whoever fills it in keeps the memory pinned, or outside
+// the Go heap, until the operation has completed.
+type IOVec struct {
+	Base unsafe.Pointer
+	Len  uintptr
+}
+
+// SendOp is one tagged send (fi_tsendmsg(3)). A Core does not keep it.
+type SendOp struct {
+	IOV   [MaxIOV]IOVec
+	Count int
+	Dest  uint64 // rail address
+	Tag   uint64
+	Data  uint64
+	Flags uint64 // FlagRemoteCQData, FlagInject
+	Slot  Slot
+}
+
+// Message describes an unexpected message that waits in its provider.
+type Message struct {
+	Size  uint64
+	Tag   uint64
+	Data  uint64
+	Flags uint64
+	Src   uint64
+	Rail  int
+}
+
+// Owner is called back while a Core makes progress, on the goroutine that holds
+// the endpoint's progress lock. It must not call the Core's methods other than
+// AllocRx.
+type Owner interface {
+	// Match answers get_tag of fi_peer(3): the slot of the posted receive that
+	// takes the message, or posted == false and a fresh slot which the owner
+	// has put into its unexpected queue.
+	Match(rail int, src, size, tag uint64) (slot Slot, posted bool)
+	// Stray asks for a slot that an untagged message is dropped into.
+	Stray(rail int) Slot
+	// Dropped says that the provider withdrew an unexpected message.
+	Dropped(slot Slot)
+}
+
+// Core is the opened rails of one endpoint. Its methods are called with the
+// endpoint's progress lock held; it takes no locks of its own.
+//
+// Errors of the data path are the preallocated values of package fierr.
+type Core interface {
+	// Rails answers what was opened, in the order asked for.
+	Rails() []Info
+	// Name answers fi_getname(3) of a rail's endpoint.
+	Name(rail int) ([]byte, error)
+	// Insert and Remove answer fi_av_insert and fi_av_remove. Rail addresses
+	// are small and dense from 0 (FI_AV_TABLE).
+	Insert(rail int, addr []byte) (uint64, error)
+	Remove(rail int, addr uint64) error
+
+	// AllocTx takes a send context, or answers fierr.EAgain at the limit.
+	AllocTx() (Slot, error)
+	FreeTx(Slot)
+	// Send hands a message to a rail. After an error the slot is the caller's.
+	Send(rail int, op *SendOp) error
+	// Inject sends a copy of at most the rail's InjectSize bytes; there will
+	// be no completion.
+	Inject(rail int, op *SendOp) error
+
+	// AllocRx takes a receive entry, or answers fierr.EAgain at the limit.
+	// With overLimit it only fails when memory is exhausted.
+	AllocRx(overLimit bool) (Slot, error)
+	// ReleaseRx gives an entry back, at once or when the provider lets go.
+	ReleaseRx(Slot)
+	// SetBuffers tells where a message goes.
+	SetBuffers(slot Slot, iov []IOVec)
+	// Start hands an unexpected message the buffers of SetBuffers (start_tag).
+	Start(slot Slot) error
+	// Unexpected describes an unexpected message.
+	Unexpected(slot Slot) Message
+	// Whose asks the rail again for the sender of an unexpected message.
+	Whose(slot Slot) uint64
+
+	// Progress drives the rails in the mask and answers how many completions
+	// wait. Spin repeats that, with the rails of hot every round and those of
+	// all once in sixteen, until a completion waits or the rounds are over.
+	Progress(rails uint64) int
+	Spin(hot, all uint64, rounds int) int
+	// Ready answers completions that lie side by side in the ring, the oldest
+	// first; Consume gives the first n of them back.
+	Ready() []Completion
+	Consume(n int)
+
+	// WaitFDs answers the descriptors that become readable when a rail has
+	// something to do, and the mask of the rails that have none.
+	WaitFDs() (fds []int, without uint64)
+	// TryWait prepares the rails for blocking on those descriptors
+	// (fi_trywait(3)); false means that there is work to do first.
+	TryWait() bool
+
+	// Close ends all rails. Slots and buffers are no longer referred to after it.
+	Close() error
+}

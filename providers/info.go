@@ -1,0 +1,54 @@
+package providers
+
+import "fmt"
+
+// Caps has the capability bits of fi_getinfo(3).
+type Caps uint64
+
+// Info is what an application chooses by: the attributes of one domain of one
+// provider, copied out of fi_info (fi_getinfo(3)).
+type Info struct {
+	Provider   string     `json:"provider"` // with utility layers: "tcp;ofi_rxm"
+	Fabric     string     `json:"fabric"`
+	Domain     string     `json:"domain"`
+	AddrFormat AddrFormat `json:"-"`
+	Addr       []byte     `json:"-"` // local address that the rail will have, if known before
+	Caps       Caps       `json:"-"`
+	Mode       uint64     `json:"-"`
+	MRMode     MRMode     `json:"-"`
+	MsgOrder   uint64     `json:"-"`
+	// InjectSize is the largest message in bytes that Inject takes.
+	InjectSize uint64 `json:"inject_size"`
+	// MaxMsgSize is the largest message in bytes.
+	MaxMsgSize uint64 `json:"max_msg_size"`
+	// IOVLimit is the largest number of buffers of a send or receive.
+	IOVLimit int `json:"iov_limit"`
+	// TxSize is the number of sends that a rail takes before it answers EAGAIN.
+	TxSize uint64 `json:"tx_size"`
+	// CQDataSize is the number of bytes of remote CQ data, 0 to 8.
+	CQDataSize uint64 `json:"cq_data_size"`
+	// NodeLocal says that the provider reaches this node only.
+	NodeLocal bool `json:"node_local"`
+	NIC       NIC  `json:"nic"`
+}
+
+// NIC is what is known of the device below a domain. Unknown numbers are 0,
+// an unknown NUMA node is -1.
+type NIC struct {
+	Device string `json:"device,omitempty"`
+	Driver string `json:"driver,omitempty"`
+	PCI    string `json:"pci,omitempty"` // as 0000:3b:00.0
+	NUMA   int    `json:"numa"`
+	Speed  uint64 `json:"speed"` // bits per second
+	MTU    uint64 `json:"mtu"`   // bytes
+	State  string `json:"state,omitempty"`
+}
+
+// Name is the rail's name in specs and tables: provider:domain, or the provider
+// alone where both are the same.
+func (i Info) Name() string {
+	if i.Domain == i.Provider {
+		return i.Provider
+	}
+	return fmt.Sprintf("%s:%s", i.Provider, i.Domain)
+}

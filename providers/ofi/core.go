@@ -1,0 +1,344 @@
+package ofi
+
+/*
+#include "shim.h"
+#include "signals.h"
+
+#cgo noescape gx_send
+#cgo noescape gx_sendv
+#cgo noescape gx_inject
+#cgo noescape gx_start
+#cgo noescape gx_progress
+#cgo noescape gx_spin
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golnx/providers"
+	"golnx/providers/fierr"
+)
+
+// Options size a Core. Zero values mean the defaults that are named.
+type Options struct {
+	MaxRx  int // receive entries, posted and unexpected together; 2,097,152
+	MaxTx  int // sends under way; 65,536
+	CQSize int // entries asked of each provider's CQ; 1,024
+	AVSize int // peers expected; 64
+}
+
+func (o Options) withDefaults() Options {
+	set := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	set(&o.MaxRx, 1<<21)
+	set(&o.MaxTx, 1<<16)
+	set(&o.CQSize, 1024)
+	set(&o.AVSize, 64)
+	return o
+}
+
+// slackChunks is how far the slab of receive entries may grow beyond MaxRx for
+// messages that arrive before their owner stops driving the rails.
+const slackChunks = 4096
+
+const chunk = C.GX_CHUNK
+
+// Core implements [providers.Core] over libfabric.
+type Core struct {
+	c     *C.struct_gx_core
+	id    uint32
+	owner providers.Owner
+	rails []*rail
+	infos []providers.Info
+	opts  Options
+
+	rx, tx         []unsafe.Pointer // chunks
+	freeRx, freeTx []providers.Slot
+	usedRx         int
+}
+
+var _ providers.Core = (*Core)(nil)
+
+// Open opens one rail per info, in that order, or nothing. The owner is called
+// back from the Core's own methods.
+func Open(infos []*Info, owner providers.Owner, opts Options) (*Core, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
+	if len(infos) == 0 || len(infos) > providers.MaxRails {
+		return nil, fmt.Errorf("%d rails asked for: 1 to %d are possible", len(infos), providers.MaxRails)
+	}
+	c := &Core{owner: owner, opts: opts.withDefaults()}
+	id, ok := registerCore(c)
+	if !ok {
+		return nil, fmt.Errorf("%d endpoints are open in this process, the most that are possible", maxCores)
+	}
+	c.id = id
+	rxChunks := (c.opts.MaxRx + chunk - 1) / chunk
+	txChunks := (c.opts.MaxTx + chunk - 1) / chunk
+	c.c = C.gx_core_new(C.uint32_t(id), C.uint32_t(rxChunks+slackChunks), C.uint32_t(txChunks))
+	if c.c == nil {
+		unregisterCore(id)
+		return nil, fail("calloc", -int(fierr.ENoMem), "endpoint")
+	}
+	var saved C.struct_gx_signals
+	C.gx_signals_save(&saved)
+	defer C.gx_signals_restore(&saved)
+	for _, info := range infos {
+		r, err := openRail(c.c, info, c.opts)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("rail %s: %w", info.Name(), err), c.Close())
+		}
+		c.rails = append(c.rails, r)
+		c.infos = append(c.infos, info.Info)
+	}
+	return c, nil
+}
+
+// Close closes the rails, newest first, and frees all memory. Closing twice
+// does nothing.
+func (c *Core) Close() error {
+	if c.c == nil {
+		return nil
+	}
+	c.c.closing = true
+	for len(c.rails) > 0 {
+		last := len(c.rails) - 1
+		if err := c.rails[last].close(); err != nil {
+			return err
+		}
+		c.rails = c.rails[:last]
+	}
+	C.gx_core_free(c.c)
+	c.c = nil
+	unregisterCore(c.id)
+	c.rx, c.tx, c.freeRx, c.freeTx = nil, nil, nil, nil
+	return nil
+}
+
+// Rails implements [providers.Core].
+func (c *Core) Rails() []providers.Info { return c.infos }
+
+// Name implements [providers.Core].
+func (c *Core) Name(rail int) ([]byte, error) { return c.rails[rail].ep.Name() }
+
+// Insert implements [providers.Core].
+func (c *Core) Insert(rail int, addr []byte) (uint64, error) { return c.rails[rail].av.Insert(addr) }
+
+// Remove implements [providers.Core].
+func (c *Core) Remove(rail int, addr uint64) error { return c.rails[rail].av.Remove(addr) }
+
+func (c *Core) rxAt(slot providers.Slot) *C.struct_gx_rx {
+	return (*C.struct_gx_rx)(unsafe.Add(c.rx[slot/chunk], uintptr(slot%chunk)*unsafe.Sizeof(C.struct_gx_rx{})))
+}
+
+func (c *Core) txAt(slot providers.Slot) *C.struct_gx_tx {
+	return (*C.struct_gx_tx)(unsafe.Add(c.tx[slot/chunk], uintptr(slot%chunk)*unsafe.Sizeof(C.struct_gx_tx{})))
+}
+
+// AllocTx implements [providers.Core].
+func (c *Core) AllocTx() (providers.Slot, error) {
+	if len(c.freeTx) == 0 {
+		if ret := int(C.gx_grow_tx(c.c)); ret != 0 {
+			return 0, hot("AllocTx", ret)
+		}
+		c.tx = append(c.tx, unsafe.Pointer(unsafe.Slice(c.c.tx, c.c.tx_chunks)[len(c.tx)]))
+		c.freeTx = appendChunk(c.freeTx, len(c.tx)-1)
+	}
+	slot := c.freeTx[len(c.freeTx)-1]
+	c.freeTx = c.freeTx[:len(c.freeTx)-1]
+	return slot, nil
+}
+
+// FreeTx implements [providers.Core].
+func (c *Core) FreeTx(slot providers.Slot) {
+	c.txAt(slot).hdr.gen++
+	c.freeTx = append(c.freeTx, slot)
+}
+
+// AllocRx implements [providers.Core].
+func (c *Core) AllocRx(overLimit bool) (providers.Slot, error) {
+	if c.usedRx >= c.opts.MaxRx && !overLimit {
+		return 0, fierr.Again
+	}
+	if len(c.freeRx) == 0 {
+		if ret := int(C.gx_grow_rx(c.c)); ret != 0 {
+			return 0, hot("AllocRx", ret)
+		}
+		c.rx = append(c.rx, unsafe.Pointer(unsafe.Slice(c.c.rx, c.c.rx_chunks)[len(c.rx)]))
+		c.freeRx = appendChunk(c.freeRx, len(c.rx)-1)
+	}
+	slot := c.freeRx[len(c.freeRx)-1]
+	c.freeRx = c.freeRx[:len(c.freeRx)-1]
+	c.usedRx++
+	return slot, nil
+}
+
+// appendChunk adds a new chunk's slots so that the lowest is taken first.
+func appendChunk(free []providers.Slot, n int) []providers.Slot {
+	for i := chunk - 1; i >= 0; i-- {
+		free = append(free, providers.Slot(n*chunk+i))
+	}
+	return free
+}
+
+// ReleaseRx implements [providers.Core].
+func (c *Core) ReleaseRx(slot providers.Slot) {
+	rx := c.rxAt(slot)
+	if rx.entry.srx != nil && rx.hdr.state&C.GX_RELEASED == 0 {
+		// the provider still refers to it; free_entry lists it when it stops
+		rx.hdr.state |= C.GX_DRAINED
+		return
+	}
+	c.recycleRx(slot, rx)
+}
+
+func (c *Core) recycleRx(slot providers.Slot, rx *C.struct_gx_rx) {
+	rx.entry.srx = nil
+	rx.hdr.state = 0
+	rx.hdr.gen++
+	c.usedRx--
+	c.freeRx = append(c.freeRx, slot)
+}
+
+// reclaim takes back the entries that providers let go of after Go had.
+func (c *Core) reclaim() {
+	for c.c.freed != 0 {
+		slot := providers.Slot(c.c.freed - 1)
+		rx := c.rxAt(slot)
+		c.c.freed = rx.next_free
+		c.recycleRx(slot, rx)
+	}
+}
+
+// iovec is C's struct iovec with an integer for the address: Go must not
+// store pointers of its own in C memory, pinned or not, without hiding them
+// from the write barrier.
+type iovec struct{ base, len uintptr }
+
+// SetBuffers implements [providers.Core].
+func (c *Core) SetBuffers(slot providers.Slot, iov []providers.IOVec) {
+	rx := c.rxAt(slot)
+	dst := (*[providers.MaxIOV]iovec)(unsafe.Pointer(&rx.iov))
+	total := uintptr(0)
+	for i, b := range iov {
+		dst[i] = iovec{uintptr(b.Base), b.Len}
+		rx.desc[i] = nil
+		total += b.Len
+	}
+	if len(iov) == 0 {
+		dst[0] = iovec{} // providers read the first address for the completion
+	}
+	rx.entry.count = C.size_t(len(iov))
+	rx.posted = C.uint64_t(total)
+}
+
+// Unexpected implements [providers.Core].
+func (c *Core) Unexpected(slot providers.Slot) providers.Message {
+	rx := c.rxAt(slot)
+	return providers.Message{
+		Size:  uint64(rx.entry.msg_size),
+		Tag:   uint64(rx.entry.tag),
+		Data:  uint64(rx.entry.cq_data),
+		Flags: uint64(rx.entry.flags),
+		Src:   uint64(rx.entry.addr),
+		Rail:  int(rx.rail),
+	}
+}
+
+// Start implements [providers.Core].
+func (c *Core) Start(slot providers.Slot) error {
+	return hot("start_tag", int(C.gx_start(c.rxAt(slot))))
+}
+
+// Whose implements [providers.Core].
+func (c *Core) Whose(slot providers.Slot) uint64 {
+	rx := c.rxAt(slot)
+	return uint64(C.gx_whose(c.rails[rx.rail].c, rx))
+}
+
+// Send implements [providers.Core].
+func (c *Core) Send(rail int, op *providers.SendOp) error {
+	r, tx := c.rails[rail].c, c.txAt(op.Slot)
+	dest, tag, data, flags := C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags)
+	if op.Count == 1 {
+		return hot("fi_tsend", int(C.gx_send(r, op.IOV[0].Base, C.size_t(op.IOV[0].Len), dest, tag, data, flags, tx)))
+	}
+	c.scatter(op)
+	return hot("fi_tsendmsg", int(C.gx_sendv(r, C.size_t(op.Count), dest, tag, data, flags, tx)))
+}
+
+// scatter leaves the buffers of op where gx_sendv takes them.
+func (c *Core) scatter(op *providers.SendOp) {
+	dst := (*[providers.MaxIOV]iovec)(unsafe.Pointer(&c.c.iov))
+	for i := range op.Count {
+		dst[i] = iovec{uintptr(op.IOV[i].Base), op.IOV[i].Len}
+	}
+}
+
+// Inject implements [providers.Core].
+func (c *Core) Inject(rail int, op *providers.SendOp) error {
+	return hot("fi_tinject", int(C.gx_inject(c.rails[rail].c, op.IOV[0].Base, C.size_t(op.IOV[0].Len),
+		C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags))))
+}
+
+// Progress implements [providers.Core].
+func (c *Core) Progress(rails uint64) int {
+	n := int(C.gx_progress(c.c, C.uint64_t(rails)))
+	if c.c.freed != 0 {
+		c.reclaim()
+	}
+	return n
+}
+
+// Spin implements [providers.Core].
+func (c *Core) Spin(hotRails, all uint64, rounds int) int {
+	n := int(C.gx_spin(c.c, C.uint64_t(hotRails), C.uint64_t(all), C.uint32_t(rounds)))
+	if c.c.freed != 0 {
+		c.reclaim()
+	}
+	return n
+}
+
+// Ready implements [providers.Core].
+func (c *Core) Ready() []providers.Completion {
+	n := c.c.tail - c.c.head
+	if n == 0 {
+		return nil
+	}
+	at := c.c.head & c.c.mask
+	n = min(n, c.c.mask+1-at)
+	ring := (*providers.Completion)(unsafe.Pointer(c.c.ring))
+	return unsafe.Slice(ring, c.c.mask+1)[at : at+n]
+}
+
+// Consume implements [providers.Core].
+func (c *Core) Consume(n int) { c.c.head += C.uint64_t(n) }
+
+// WaitFDs implements [providers.Core].
+func (c *Core) WaitFDs() (fds []int, without uint64) {
+	for i, r := range c.rails {
+		if r.cq.fd >= 0 {
+			fds = append(fds, r.cq.fd)
+		} else {
+			without |= 1 << i
+		}
+	}
+	return fds, without
+}
+
+// TryWait implements [providers.Core].
+func (c *Core) TryWait() bool {
+	for _, r := range c.rails {
+		if r.cq.fd >= 0 && !trywait(r.fabric, r.cq) {
+			return false
+		}
+	}
+	return true
+}

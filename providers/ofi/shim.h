@@ -1,0 +1,131 @@
+// The owner's side of fi_peer(3): one completion ring and one slab of receive
+// entries shared by all rails of an endpoint.
+//
+// Everything here runs under the endpoint's progress lock, which Go holds
+// around each call into libfabric. C keeps integers and C memory; user buffers
+// that it points to are pinned by Go until the operation ends.
+#ifndef GOLNX_SHIM_H
+#define GOLNX_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+#include <rdma/providers/fi_peer.h>
+
+#define GX_IOV 4          // buffers of one operation, at the most
+#define GX_MAX_RAILS 64   // rails of one endpoint; masks of rails are uint64_t
+#define GX_CHUNK 1024     // entries that a slab grows by
+
+enum gx_kind { GX_TX = 1, GX_RX = 2 };
+
+// States of a receive entry, as bits.
+enum {
+	GX_UNEXPECTED = 1, // holds a message that no receive was posted for
+	GX_COMPLETED = 2,  // its completion is in the ring
+	GX_RELEASED = 4,   // the provider let go of it (free_entry)
+	GX_DRAINED = 8,    // Go has processed its completion
+};
+
+// What an operation's context points to. Providers may write into fictx.
+struct gx_hdr {
+	struct fi_context2 fictx;
+	uint32_t slot;
+	uint16_t gen;   // counts the uses of the slot
+	uint8_t kind;   // enum gx_kind
+	uint8_t state;  // receive entries only
+};
+
+struct gx_tx {
+	struct gx_hdr hdr;
+	uint8_t pad[24];
+} __attribute__((aligned(32)));
+
+struct gx_rx {
+	struct gx_hdr hdr;
+	struct fi_peer_rx_entry entry;
+	struct iovec iov[GX_IOV];
+	void *desc[GX_IOV];
+	uint64_t posted;   // bytes that the user's buffers hold
+	// A message longer than the buffers gets one more buffer, so that the
+	// provider always sees room for all of it (see gx_fit).
+	char *spill;
+	uint64_t spill_len;
+	void *back;        // user memory that the first back_len bytes belong to
+	uint64_t back_len;
+	uint32_t next_free; // next of core->freed, by slot + 1
+	uint8_t rail;
+} __attribute__((aligned(64)));
+
+// One completion; Go's providers.Completion has the same layout.
+struct gx_comp {
+	uint64_t flags, len, data, tag, src, olen;
+	uint32_t slot;
+	int32_t prov_errno;
+	uint16_t gen;
+	uint8_t rail, kind;
+	int32_t err;
+};
+
+struct gx_core;
+
+struct gx_rail {
+	struct fid_peer_cq peer_cq;
+	struct fid_peer_srx peer_srx;
+	struct gx_core *core;
+	uint32_t index;
+	uint32_t iov_limit;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	struct fid_ep *srx;
+	// Left by the provider's last foreach_unspec_addr: asks whose an
+	// unexpected message is whose sender was unknown when it came.
+	fi_addr_t (*whose)(struct fi_peer_rx_entry *);
+};
+
+struct gx_core {
+	uint64_t head, tail; // of ring; head is Go's
+	uint64_t mask;
+	struct gx_comp *ring;
+	uint32_t id;
+	uint32_t nrails;
+	struct gx_rail *rails[GX_MAX_RAILS];
+	uint32_t freed;      // list of entries that became free, by slot + 1
+	bool closing;
+	uint64_t lost;       // completions that found no memory
+	struct gx_rx **rx;   // chunks
+	struct gx_tx **tx;
+	uint32_t rx_chunks, tx_chunks, max_rx_chunks, max_tx_chunks;
+	struct iovec iov[GX_IOV];
+};
+
+struct gx_core *gx_core_new(uint32_t id, uint32_t max_rx_chunks, uint32_t max_tx_chunks);
+void gx_core_free(struct gx_core *core);
+int gx_grow_rx(struct gx_core *core);
+int gx_grow_tx(struct gx_core *core);
+int gx_grow_ring(struct gx_core *core);
+
+struct gx_rail *gx_rail_new(struct gx_core *core, uint32_t iov_limit);
+void gx_rail_free(struct gx_rail *rail);
+
+ssize_t gx_send(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest,
+		uint64_t tag, uint64_t data, uint64_t flags, struct gx_tx *tx);
+ssize_t gx_sendv(struct gx_rail *rail, size_t count, uint64_t dest, uint64_t tag,
+		 uint64_t data, uint64_t flags, struct gx_tx *tx);
+ssize_t gx_inject(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest,
+		  uint64_t tag, uint64_t data, uint64_t flags);
+int gx_start(struct gx_rx *rx);
+uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
+
+uint64_t gx_progress(struct gx_core *core, uint64_t rails);
+uint64_t gx_spin(struct gx_core *core, uint64_t hot, uint64_t all, uint32_t spins);
+
+#endif

@@ -1,0 +1,9 @@
+package providers
+
+func init() {
+	Register(Traits{
+		Name:      "shm",
+		NodeLocal: true,
+		MRMode:    MRVirtAddr | MRAllocated | MRProvKey,
+	})
+}

@@ -1,0 +1,24 @@
+package providers
+
+func init() {
+	Register(Traits{
+		Name: "tcp;ofi_rxm",
+		// Native tcp has no peer interface, so the plain name means tcp under rxm.
+		Aliases:           []string{"tcp"},
+		MRMode:            MRVirtAddr | MRAllocated | MRProvKey,
+		PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6},
+		Env:               rxmEnv,
+	})
+}
+
+// rxmEnv serves every provider that is layered over ofi_rxm.
+var rxmEnv = []EnvDefault{
+	{
+		Name: "FI_OFI_RXM_MSG_RX_SIZE", Value: "256",
+		Why: "the default of 4096 receive buffers makes every endpoint 137 MB resident",
+	},
+	{
+		Name: "FI_OFI_RXM_SAR_LIMIT", Value: "16384",
+		Why: "segmented messages crash rxm 2.1 in rxm_close_conn when their sender dies; beyond the eager size the rendezvous protocol is used instead",
+	},
+}
