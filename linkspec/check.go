@@ -12,7 +12,7 @@ const (
 	// MaxSpecBytes is the longest spec, in bytes.
 	MaxSpecBytes = 4096
 	// MaxNameBytes is the longest provider (with all its layers) or domain, in
-	// bytes: FI_NAME_MAX of fi_getinfo(3), 64, less the terminating zero.
+	// bytes: FI_NAME_MAX of <rdma/fabric.h>, 64, less the terminating zero.
 	MaxNameBytes = 63
 	// MaxLinks is the largest number of links of a spec.
 	MaxLinks = 64

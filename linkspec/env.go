@@ -81,7 +81,7 @@ func (e *EnvError) Unwrap() error { return e.Err }
 // each and has the meaning of [os.LookupEnv]; the caller normally passes that.
 //
 // A variable that is set to the empty string is set, and its value wrong. Booleans
-// are libfabric's (FI_PARAM_BOOL of fi_param_get): 1, true, yes, on, 0, false, no
+// are those of fi_provider(3), FI_PARAM_BOOL: 1, true, yes, on, 0, false, no
 // or off, in capitals or not.
 //
 // Every wrong variable is reported: the error joins one [*EnvError] for each, and
