@@ -1,0 +1,69 @@
+package rail
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Factory makes a policy for one endpoint. rails is the endpoint's list and must
+// not be changed; an error refuses the endpoint.
+type Factory func(rails []Info, o Options) (Policy, error)
+
+var registry = struct {
+	sync.RWMutex
+	byName map[string]Factory
+}{byName: map[string]Factory{}}
+
+// RegisterPolicy makes a policy known under a name, for [Options].Policy. Names
+// consist of A-Z, 0-9 and _; each can be taken once, and the built-in ones are taken.
+// Safe for concurrent use.
+func RegisterPolicy(name string, f Factory) error {
+	if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		return fmt.Errorf("rail: policy name %q: use capitals, digits and _", name)
+	}
+	if f == nil {
+		return fmt.Errorf("rail: policy %s: the factory is nil", name)
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	if _, taken := registry.byName[name]; taken {
+		return fmt.Errorf("rail: policy %s is registered already: choose another name", name)
+	}
+	registry.byName[name] = f
+	return nil
+}
+
+// builtin registers the package's own policies while it is initialised.
+func builtin(name string, f Factory) { registry.byName[name] = f }
+
+// Policies lists the registered names in order.
+func Policies() []string {
+	registry.RLock()
+	defer registry.RUnlock()
+	return slices.Sorted(maps.Keys(registry.byName))
+}
+
+// ParsePolicy answers the name of a registered policy: the one given, or PER_PEER
+// for the empty string. A name must be exact (C LNX accepts any prefix); another
+// is ErrUnknownPolicy. FI_LNX_MULTI_RAIL_SELECTION admits only the two policies of
+// fi_lnx(7), which package linkspec sees to.
+func ParsePolicy(name string) (string, error) {
+	name, _, err := lookup(name)
+	return name, err
+}
+
+func lookup(name string) (string, Factory, error) {
+	if name == "" {
+		name = PerPeer
+	}
+	registry.RLock()
+	f := registry.byName[name]
+	registry.RUnlock()
+	if f == nil {
+		return "", nil, fmt.Errorf("rail: %w %q: known are %s", ErrUnknownPolicy, name, strings.Join(Policies(), ", "))
+	}
+	return name, f, nil
+}
