@@ -48,7 +48,7 @@ func Example_choosingAPolicy() {
 	//   peer 7: rail 2 (cxi:cxi1), address 0: WEIGHTED: carries 1 of 3 messages to the peer: speed 100 Gbit/s; passed over: shm (does not reach it)
 	// NEAREST, keeps order: false
 	//   peer 7: rail 2 (cxi:cxi1), address 0: NEAREST: NUMA distance 10 from node 1, speed 100 Gbit/s; passed over: shm (does not reach it)
-	//   peer 7: rail 2 (cxi:cxi1), address 0: NEAREST: NUMA distance 10 from node 1, speed 100 Gbit/s; passed over: shm (does not reach it)
+	//   peer 7: rail 2 (cxi:cxi1), address 0: NEAREST: NUMA distance 10 from node 1, speed 100 Gbit/s; kept for the peer
 }
 
 // bySize sends long messages over one rail and short ones over another: a policy

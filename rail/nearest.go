@@ -29,6 +29,9 @@ func (a rank) before(b rank) bool {
 
 func rankOf(r *Rails, node, rail int) rank { return rank{r.Distance(node, rail), r.Info(rail).Speed} }
 
+// keptRail in Why.Code says that the peer had its rail before.
+const keptRail = 1
+
 // Pick marks the rail that a peer keeps among equals as Begun; Turn is then the
 // address it keeps.
 func (q *nearest) Pick(r *Rails, p *Peer, c Call) (int, Why) {
@@ -41,7 +44,7 @@ func (q *nearest) Pick(r *Rails, p *Peer, c Call) (int, Why) {
 	why := Why{Args: [3]int64{int64(c.NUMA), 0, int64(equals)}}
 	for i := range reach {
 		if rail := reach[i].Rail; reach[i].Begun && r.Health(rail) != Down && rankOf(r, c.NUMA, rail) == best {
-			why.Args[1] = int64(rail)
+			why.Code, why.Args[1] = keptRail, int64(rail)
 			return reach[i].First + reach[i].Turn, why
 		}
 	}
@@ -87,11 +90,14 @@ func (q *nearest) Explain(r *Rails, p *Peer, why Why) string {
 	if node >= 0 {
 		where = fmt.Sprintf("NUMA distance %d from node %d", r.Distance(node, rail), node)
 	}
-	turns := ""
-	if equals > 1 {
-		turns = fmt.Sprintf("; one of %d such, dealt out to peers in turn", equals)
+	rest := r.PassedOver(p)
+	switch {
+	case why.Code == keptRail:
+		rest = "; kept for the peer"
+	case equals > 1:
+		rest = fmt.Sprintf("; one of %d such, dealt out to peers in turn", equals) + rest
 	}
-	return fmt.Sprintf("%s, speed %s%s%s", where, speedText(r.Info(rail).Speed), turns, r.PassedOver(p))
+	return fmt.Sprintf("%s, speed %s%s", where, speedText(r.Info(rail).Speed), rest)
 }
 
 func (q *nearest) Ordered() bool { return false }

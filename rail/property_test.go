@@ -145,8 +145,11 @@ var rules = map[string]rule{
 	rail.Weighted: func(t require.TestingT, _ world, a answer, _, fresh []int, _ []answer) {
 		require.Contains(t, fresh, a.ch.Rail)
 	},
-	rail.Nearest: func(t require.TestingT, w world, a answer, _, fresh []int, _ []answer) {
-		require.Contains(t, fresh, a.ch.Rail)
+	rail.Nearest: func(t require.TestingT, w world, a answer, _, fresh []int, history []answer) {
+		if !slices.Contains(fresh, a.ch.Rail) {
+			require.True(t, slices.ContainsFunc(history, func(h answer) bool { return !h.heard && h.err == nil && h.ch.Rail == a.ch.Rail }),
+				"a suspect rail is kept, not taken anew")
+		}
 		near := func(i int) bool { return a.numa == w.rails[i].NUMA }
 		for _, i := range fresh {
 			if a.numa >= 0 && near(i) != near(a.ch.Rail) {
