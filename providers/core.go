@@ -69,7 +69,9 @@ type SendOp struct {
 	Dest  uint64 // rail address
 	Tag   uint64
 	Data  uint64
-	Flags uint64 // FlagRemoteCQData, FlagInject
+	// Flags are FlagRemoteCQData, and FlagInject for a message of at most the
+	// rail's InjectSize bytes, whose buffer the caller has back at once.
+	Flags uint64
 	Slot  Slot
 }
 
@@ -116,9 +118,6 @@ type Core interface {
 	FreeTx(Slot)
 	// Send hands a message to a rail. After an error the slot is the caller's.
 	Send(rail int, op *SendOp) error
-	// Inject sends a copy of at most the rail's InjectSize bytes; there will
-	// be no completion.
-	Inject(rail int, op *SendOp) error
 
 	// AllocRx takes a receive entry, or answers fierr.EAgain at the limit.
 	// With overLimit it only fails when memory is exhausted.

@@ -10,6 +10,7 @@
 package fierr
 
 import (
+	"errors"
 	"strconv"
 	"syscall"
 )
@@ -106,3 +107,10 @@ var (
 	Avail  error = EAvail
 	Closed error = EBadF
 )
+
+// Of finds the error number that err wraps.
+func Of(err error) (Errno, bool) {
+	var e Errno
+	ok := errors.As(err, &e)
+	return e, ok
+}

@@ -6,7 +6,6 @@ package ofi
 
 #cgo noescape gx_send
 #cgo noescape gx_sendv
-#cgo noescape gx_inject
 #cgo noescape gx_start
 #cgo noescape gx_progress
 #cgo noescape gx_spin
@@ -280,12 +279,6 @@ func (c *Core) scatter(op *providers.SendOp) {
 	for i := range op.Count {
 		dst[i] = iovec{uintptr(op.IOV[i].Base), op.IOV[i].Len}
 	}
-}
-
-// Inject implements [providers.Core].
-func (c *Core) Inject(rail int, op *providers.SendOp) error {
-	return hot("fi_tinject", int(C.gx_inject(c.rails[rail].c, op.IOV[0].Base, C.size_t(op.IOV[0].Len),
-		C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags))))
 }
 
 // Progress implements [providers.Core].

@@ -462,14 +462,6 @@ ssize_t gx_send(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest
 	return gx_sendv(rail, 1, dest, tag, data, flags, tx);
 }
 
-ssize_t gx_inject(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest,
-		  uint64_t tag, uint64_t data, uint64_t flags)
-{
-	if (flags & FI_REMOTE_CQ_DATA)
-		return fi_tinjectdata(rail->ep, buf, len, data, dest, tag);
-	return fi_tinject(rail->ep, buf, len, dest, tag);
-}
-
 // Gives an unexpected message its buffers; they stand in rx->iov.
 int gx_start(struct gx_rx *rx)
 {

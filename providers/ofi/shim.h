@@ -120,8 +120,6 @@ ssize_t gx_send(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest
 		uint64_t tag, uint64_t data, uint64_t flags, struct gx_tx *tx);
 ssize_t gx_sendv(struct gx_rail *rail, size_t count, uint64_t dest, uint64_t tag,
 		 uint64_t data, uint64_t flags, struct gx_tx *tx);
-ssize_t gx_inject(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest,
-		  uint64_t tag, uint64_t data, uint64_t flags);
 int gx_start(struct gx_rx *rx);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
 

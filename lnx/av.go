@@ -1,0 +1,278 @@
+package lnx
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golnx/peer"
+	"golnx/providers"
+	"golnx/providers/fierr"
+	"golnx/providers/ofi"
+	"golnx/rail"
+)
+
+// Addr names a peer of an endpoint (fi_addr_t).
+type Addr uint64
+
+// AddrUnspec is any source in a receive, and an unknown one in a completion
+// (FI_ADDR_UNSPEC).
+const AddrUnspec = Addr(providers.NoAddr)
+
+// AV is an endpoint's address vector (fi_av(3)), of type FI_AV_TABLE. It is safe
+// for concurrent use.
+type AV Endpoint
+
+// peerState is what an endpoint knows of one peer.
+type peerState struct {
+	addr  *peer.Address
+	rails rail.Peer
+	paths []path
+	pid   uint32 // 0 if it cannot be watched
+	heard bool
+	err   error // set when the peer is known to have ended
+	sends int   // under way
+	// choice is the path of a message that the rail refused; Rail -1 is none.
+	choice rail.Path
+	silent time.Time // since when the peer does not connect
+}
+
+// path is one way to the peer: the address that rail gave to one of its entries.
+type path struct {
+	rail, entry int
+	addr        uint64
+}
+
+// railAddr answers the rail's address of the path that a policy chose.
+func (p *peerState) railAddr(ch rail.Path) uint64 {
+	for i := range p.paths {
+		if p.paths[i].rail == ch.Rail && p.paths[i].entry == ch.Addr {
+			return p.paths[i].addr
+		}
+	}
+	return providers.NoAddr
+}
+
+// Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
+// reaches the peer learns its address. A peer that is there already keeps its
+// Addr. A blob that is cut short or altered is an error; so is a peer that no
+// rail reaches, and the error then names what both sides have.
+func (av *AV) Insert(blob []byte) (Addr, error) {
+	ep := (*Endpoint)(av)
+	remote, err := peer.Decode(blob)
+	if err != nil {
+		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w", fierr.EInval, err)
+	}
+	ep.lock()
+	defer ep.mu.Unlock()
+	if err := ep.check(); err != nil {
+		return AddrUnspec, err
+	}
+	loc := peer.Locate(ep.self, remote)
+	common, err := peer.Common(ep.local, remote, loc, ep.set.DisableShm)
+	if err != nil {
+		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w", fierr.EHostUnreach, err)
+	}
+	p, fresh := ep.peers.Insert(remote)
+	if !fresh {
+		return Addr(p.Addr), nil
+	}
+	p.Data = &peerState{addr: remote, choice: rail.Path{Rail: -1}}
+	if err := ep.meet(p.Data, Addr(p.Addr), common); err != nil {
+		return AddrUnspec, errors.Join(fmt.Errorf("AV.Insert: %w", err), ep.peers.Remove(p.Addr))
+	}
+	ep.watchPeer(p.Data, Addr(p.Addr), loc)
+	ep.resolveUnknown()
+	return Addr(p.Addr), nil
+}
+
+// meet makes the peer known to the rails and to the policy.
+func (ep *Endpoint) meet(state *peerState, addr Addr, common []peer.Path) (err error) {
+	if err := ep.insertPaths(state, common); err != nil {
+		return err
+	}
+	if state.rails, err = ep.sel.NewPeer(uint64(addr), state.railPaths()); err != nil {
+		return err
+	}
+	ep.mapPaths(state, addr)
+	return nil
+}
+
+// insertPaths tells the rails the peer's addresses. A rail that refuses, as shm
+// does from its 257th peer on, is left out as long as another one is there.
+func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
+	var errs []error
+	for _, c := range common {
+		a, err := ep.core.Insert(c.Rail, state.addr.Entries[c.Entry].Addr)
+		if err != nil {
+			errs = append(errs, err)
+			ep.stats[c.Rail].Error()
+			continue
+		}
+		state.paths = append(state.paths, path{c.Rail, c.Entry, a})
+	}
+	if len(state.paths) == 0 {
+		return errors.Join(errs...)
+	}
+	return nil
+}
+
+func (ep *Endpoint) removePaths(state *peerState) {
+	for _, p := range state.paths {
+		if ep.core.Remove(p.rail, p.addr) != nil {
+			ep.stats[p.rail].Error()
+		}
+		if int(p.addr) < len(ep.byRail[p.rail]) {
+			ep.byRail[p.rail][p.addr] = 0
+		}
+	}
+	state.paths = nil
+}
+
+func (state *peerState) railPaths() []rail.Path {
+	var paths []rail.Path
+	for _, p := range state.paths {
+		paths = append(paths, rail.Path{Rail: p.rail, Addr: p.entry})
+	}
+	return paths
+}
+
+// mapPaths lets messages from the peer's addresses be known as the peer's.
+func (ep *Endpoint) mapPaths(state *peerState, addr Addr) {
+	for _, p := range state.paths {
+		for int(p.addr) >= len(ep.byRail[p.rail]) {
+			ep.byRail[p.rail] = append(ep.byRail[p.rail], 0)
+		}
+		ep.byRail[p.rail][p.addr] = addr + 1
+	}
+}
+
+// addrOf names the sender of a message.
+func (ep *Endpoint) addrOf(r int, src uint64) Addr {
+	if src >= uint64(len(ep.byRail[r])) {
+		return AddrUnspec
+	}
+	return ep.byRail[r][src] - 1 // 0 - 1 is AddrUnspec
+}
+
+// heard tells the policy on which path a peer is heard first.
+func (ep *Endpoint) heard(from Addr, r int) {
+	state := ep.peerOf(from)
+	if state == nil || state.heard {
+		return
+	}
+	state.heard = true
+	for _, p := range state.paths {
+		if p.rail == r {
+			ep.sel.Heard(&state.rails, rail.Path{Rail: p.rail, Addr: p.entry})
+			return
+		}
+	}
+}
+
+// resolveUnknown asks again whose the unexpected messages are that came from an
+// unknown sender, and gives them to receives that waited for that sender.
+func (ep *Endpoint) resolveUnknown() {
+	type known struct {
+		slot providers.Slot
+		from Addr
+	}
+	var found []known
+	for slot := range ep.suq.Unknown() {
+		if from := ep.addrOf(int(ep.rx.at(slot).rail), ep.core.Whose(slot)); from != AddrUnspec {
+			found = append(found, known{slot, from})
+		}
+	}
+	for _, k := range found {
+		op := ep.rx.at(k.slot)
+		op.from = k.from
+		ep.suq.SetSource(k.slot, uint64(k.from))
+		ep.heard(k.from, int(op.rail))
+		if posted, ok := ep.srq.Match(uint64(k.from), op.tag); ok {
+			ep.suq.Remove(k.slot)
+			ep.transfer(posted, k.slot)
+		}
+	}
+}
+
+// Remove ends the acquaintance with a peer (fi_av_remove(3)). Sends under way to
+// it should have completed; the Addr is not given to another peer while any has
+// not. Messages that arrive from it afterwards have no known source.
+func (av *AV) Remove(addr Addr) error {
+	ep := (*Endpoint)(av)
+	ep.lock()
+	defer ep.mu.Unlock()
+	if err := ep.check(); err != nil {
+		return err
+	}
+	if ep.peerOf(addr) == nil {
+		return unknownAddr("AV.Remove", addr)
+	}
+	ep.watch.remove(addr)
+	return ep.peers.Remove(peer.Addr(addr))
+}
+
+// Lookup answers the address of a peer (fi_av_lookup(3)); its String is the
+// printable form (fi_av_straddr).
+func (av *AV) Lookup(addr Addr) (*peer.Address, error) {
+	ep := (*Endpoint)(av)
+	ep.lock()
+	defer ep.mu.Unlock()
+	if err := ep.check(); err != nil {
+		return nil, err
+	}
+	state := ep.peerOf(addr)
+	if state == nil {
+		return nil, unknownAddr("AV.Lookup", addr)
+	}
+	return state.addr, nil
+}
+
+func unknownAddr(op string, addr Addr) error {
+	return fmt.Errorf("%s: Addr %d names no peer of this endpoint: insert its address blob first: %w", op, addr, fierr.EInval)
+}
+
+// peerOf answers what is known of a peer, nil if the Addr names none.
+func (ep *Endpoint) peerOf(addr Addr) *peerState {
+	if p := ep.peers.Lookup(peer.Addr(addr)); p != nil {
+		return p.Data
+	}
+	return nil
+}
+
+// makeBlob writes what Name answers, and keeps the rails' own addresses.
+func (ep *Endpoint) makeBlob() ([]byte, error) {
+	a := &peer.Address{Host: ep.self.Host, Ext: &peer.Extension{Node: ep.self.Node}}
+	for i, info := range ep.core.Rails() {
+		name, err := ep.core.Name(i)
+		if err != nil {
+			return nil, err
+		}
+		a.Entries = append(a.Entries, peer.Entry{Addr: name})
+		ep.local = append(ep.local, peer.LocalRail{
+			Index: i, Provider: info.Provider, Fabric: info.Fabric, Domain: info.Domain,
+			Format: peer.AddrFormat(info.AddrFormat), Addr: name,
+		})
+		a.Ext.Rails = append(a.Ext.Rails, peer.Rail{
+			Provider: info.Provider, Fabric: info.Fabric, Domain: info.Domain,
+			Format: peer.AddrFormat(info.AddrFormat), Speed: info.NIC.Speed, NUMA: int32(info.NIC.NUMA),
+		})
+	}
+	// C LNX of the installed libfabric should be able to read it.
+	if ofi.HeaderVersion == (ofi.Version{Major: 2, Minor: 1}) {
+		return peer.Encode21(a)
+	}
+	return peer.Encode22(a)
+}
+
+func railInfos(infos []providers.Info) []rail.Info {
+	var out []rail.Info
+	for i, info := range infos {
+		out = append(out, rail.Info{
+			Index: i, Name: info.Name(), Provider: info.Provider, Fabric: info.Fabric, Domain: info.Domain,
+			NodeLocal: info.NodeLocal, Speed: info.NIC.Speed, NUMA: info.NIC.NUMA, PCI: info.NIC.PCI, MTU: info.NIC.MTU,
+			InjectSize: info.InjectSize, MaxMsgSize: info.MaxMsgSize, AddrFormat: info.AddrFormat.String(),
+		})
+	}
+	return out
+}

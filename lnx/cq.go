@@ -1,0 +1,167 @@
+package lnx
+
+import (
+	"fmt"
+
+	"golnx/providers/fierr"
+)
+
+// Entry is one completion (struct fi_cq_tagged_entry, with the source that
+// fi_cq_readfrom(3) adds).
+type Entry struct {
+	// Context is what the operation was called with.
+	Context any
+	Flags   Flags
+	// Len is the number of bytes received; 0 for sends.
+	Len int
+	// Tag is the message's.
+	Tag uint64
+	// Data is valid with FlagRemoteCQData.
+	Data uint64
+	// Src is the sender, AddrUnspec if it is not in the AV.
+	Src Addr
+}
+
+// ErrEntry is a failed operation (struct fi_cq_err_entry). It is an error.
+type ErrEntry struct {
+	Entry
+	// Err is what happened: ETRUNC, ECANCELED, ENOMSG, EHOSTDOWN, …
+	Err fierr.Errno
+	// Olen is the number of bytes of the message that did not fit; Len is how
+	// many were delivered.
+	Olen int
+	// ProvErrno is the provider's own number, 0 if it has none.
+	ProvErrno int
+	// Rail names the rail it happened on, if it did on one.
+	Rail string
+}
+
+// Error describes the failure.
+func (e *ErrEntry) Error() string {
+	op := "send"
+	if e.Flags&FlagRecv != 0 {
+		op = "receive"
+	}
+	s := fmt.Sprintf("%s with tag %#x", op, e.Tag)
+	if e.Rail != "" {
+		s += " over " + e.Rail
+	}
+	s += ": " + e.Err.Error()
+	if e.Err == fierr.ETrunc {
+		s += fmt.Sprintf(": the message has %d bytes, the buffer %d", e.Len+e.Olen, e.Len)
+	}
+	if e.ProvErrno != 0 && e.ProvErrno != int(e.Err) {
+		s += fmt.Sprintf(" (provider error %d: %v)", e.ProvErrno, fierr.Errno(abs(e.ProvErrno)))
+	}
+	return s
+}
+
+// Unwrap answers Err.
+func (e *ErrEntry) Unwrap() error { return e.Err }
+
+func abs(n int) int { return max(n, -n) }
+
+// CQ is the completion queue of an endpoint (fi_cq(3)). It is safe for
+// concurrent use; each entry goes to one reader.
+type CQ struct {
+	ep *Endpoint
+	// A ring of completions that nobody has read. It grows rather than lose
+	// one; operations answer EAGAIN when it holds more than Options.CQSize.
+	ring       []record
+	head, tail uint
+}
+
+type record struct {
+	Entry
+	err *ErrEntry
+}
+
+func (q *CQ) len() int { return int(q.tail - q.head) }
+
+// full is when operations answer EAGAIN.
+func (q *CQ) full() bool { return q.len() >= q.ep.set.CQSize }
+
+func (q *CQ) next() *record {
+	if q.len() == len(q.ring) {
+		q.grow()
+	}
+	r := &q.ring[q.tail&uint(len(q.ring)-1)]
+	q.tail++
+	return r
+}
+
+func (q *CQ) grow() {
+	ring := make([]record, max(256, 2*len(q.ring)))
+	for i := q.head; i != q.tail; i++ {
+		ring[i&uint(len(ring)-1)] = q.ring[i&uint(len(q.ring)-1)]
+	}
+	q.ring = ring
+}
+
+func (q *CQ) push(e Entry) {
+	r := q.next()
+	r.Entry, r.err = e, nil
+}
+
+func (q *CQ) pushErr(e ErrEntry) { q.next().err = &e }
+
+// Read drives the rails and fills entries with completions, the oldest first
+// (fi_cq_read(3), fi_cq_readfrom(3)). It answers how many; EAGAIN if there are
+// none, and EAVAIL if the next one is a failure, which ReadErr answers. It does
+// not allocate.
+func (q *CQ) Read(entries []Entry) (int, error) {
+	ep := q.ep
+	ep.lock()
+	if err := ep.check(); err != nil {
+		ep.mu.Unlock()
+		return 0, err
+	}
+	if q.head == q.tail {
+		ep.progress()
+	}
+	n, err := q.take(entries)
+	ep.mu.Unlock()
+	return n, err
+}
+
+// take moves completions to the reader, under the lock.
+func (q *CQ) take(entries []Entry) (n int, err error) {
+	for n < len(entries) && q.head != q.tail {
+		r := &q.ring[q.head&uint(len(q.ring)-1)]
+		if r.err != nil {
+			break
+		}
+		entries[n] = r.Entry
+		r.Context = nil
+		n++
+		q.head++
+	}
+	switch {
+	case n > 0 || len(entries) == 0:
+		return n, nil
+	case q.head != q.tail:
+		return 0, fierr.Avail
+	}
+	return 0, fierr.Again
+}
+
+// ReadErr answers the failure that is next in the queue (fi_cq_readerr(3)), or
+// EAGAIN if the next completion is none.
+func (q *CQ) ReadErr() (*ErrEntry, error) {
+	q.ep.lock()
+	defer q.ep.mu.Unlock()
+	if err := q.ep.check(); err != nil {
+		return nil, err
+	}
+	if q.head == q.tail {
+		return nil, fierr.Again
+	}
+	r := &q.ring[q.head&uint(len(q.ring)-1)]
+	if r.err == nil {
+		return nil, fierr.Again
+	}
+	e := r.err
+	r.err = nil
+	q.head++
+	return e, nil
+}

@@ -1,0 +1,31 @@
+// Package lnx links several libfabric providers into one endpoint, as the LNX
+// provider (fi_lnx(7)) does in C.
+//
+// [Links] answers what the link spec in FI_LNX_PROV_LINKS stands for on this
+// machine, [Open] opens one link. An [Endpoint] sends and receives tagged
+// messages (fi_tagged(3)); peers that share memory with it are reached over shm,
+// others over the rail that the policy picks. Receives of all rails are matched
+// in one queue, and all completions come out of one [CQ].
+//
+// # Addresses
+//
+// [Endpoint.Name] is a blob of bytes to be given to peers by whatever means the
+// program has. [AV.Insert] makes an [Addr] of a peer's blob.
+//
+// # Two ways to use it
+//
+// The calls that begin with T are libfabric's: they start an operation and
+// return, answer EAGAIN when it cannot be started now, and the operation ends
+// with an entry in the CQ. [Endpoint.Send] and [Endpoint.Recv] block, and suit
+// goroutines. Both can be mixed on one endpoint.
+//
+// # Concurrency
+//
+// All methods are safe for concurrent use. One lock per endpoint, the progress
+// lock, is held while libfabric is driven; no user code runs under it.
+//
+// # Memory
+//
+// A buffer belongs to the endpoint from the call until its completion has been
+// read (or Send, Recv returned). Go memory is pinned in between.
+package lnx

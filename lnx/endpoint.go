@@ -1,0 +1,266 @@
+package lnx
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"golnx/peer"
+	"golnx/providers"
+	"golnx/providers/fierr"
+	"golnx/providers/ofi"
+	"golnx/rail"
+	"golnx/srq"
+	"golnx/suq"
+)
+
+// Errors that an endpoint answers besides those of package fierr.
+var (
+	// ErrClosed: the endpoint is closed. It is fierr.EBadF as well.
+	ErrClosed = fmt.Errorf("endpoint is closed: %w", fierr.EBadF)
+	// ErrPeerDead: the peer's process has ended.
+	ErrPeerDead = fmt.Errorf("peer has ended: %w", fierr.EHostDown)
+)
+
+// Endpoint is an opened link. All methods are safe for concurrent use.
+type Endpoint struct {
+	link  *Link
+	set   settings
+	self  peer.Self
+	blob  []byte
+	local []peer.LocalRail
+
+	// mu is the progress lock. What follows is only touched under it.
+	mu    sync.Mutex
+	core  providers.Core
+	sel   *rail.Selector
+	peers *peer.Table[*peerState]
+	// byRail maps a rail's addresses to peers: its AV's index to Addr + 1.
+	byRail [][]Addr
+	srq    *srq.Queue
+	suq    *suq.Queue
+	rx     opTable[rxOp]
+	tx     opTable[txOp]
+	sends  int // under way
+	stats  []rail.Stats
+	inject []uint64 // per rail: largest message that needs no pin
+	cq     CQ
+	op     providers.SendOp // scratch of the send path
+	poll   poller
+	watch  watcher
+	wait   waiters
+	claims []providers.Slot // messages set aside by peeks
+	one    [1][]byte        // scratch of calls with one buffer
+	strays uint64
+	closed atomic.Bool
+}
+
+// Open opens the rails of a link. Opening that fails closes what it opened.
+func Open(link *Link) (*Endpoint, error) { return openWith(link, openCore) }
+
+// opener opens a core; tests put failing ones here.
+type opener func(link *Link, owner providers.Owner) (providers.Core, error)
+
+func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
+	// The explicit nil matters: a nil *ofi.Core is no nil providers.Core.
+	core, err := ofi.Open(link.infos, owner, ofi.Options{
+		MaxRx:  link.set.MaxPosted + link.set.MaxUnexpected,
+		MaxTx:  link.set.MaxSends,
+		AVSize: link.set.Peers,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return core, nil
+}
+
+func openWith(link *Link, open opener) (_ *Endpoint, err error) {
+	ep := &Endpoint{link: link, set: link.set}
+	seed := maphash.Comparable(maphash.MakeSeed(), link)
+	ep.srq, ep.suq = srq.New(seed), suq.New(seed)
+	ep.cq.ep = ep
+	if ep.self.Host, err = os.Hostname(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", link.Name, err)
+	}
+	// What cannot be read stays unknown, and shm is used with fewer peers.
+	ep.self.Node, _ = peer.ReadNode(peer.Roots{})
+	if ep.sel, err = rail.NewSelector(railInfos(link.Rails), rail.Options{Policy: link.set.Policy, Seed: link.set.Seed}); err != nil {
+		return nil, fmt.Errorf("open %s: %w", link.Name, err)
+	}
+	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.removePaths(p.Data) })
+	if err = ep.watch.open(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", link.Name, err)
+	}
+	if ep.core, err = open(link, (*owner)(ep)); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", link.Name, err), ep.watch.close())
+	}
+	if err = ep.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", link.Name, err), ep.core.Close(), ep.watch.close())
+	}
+	return ep, nil
+}
+
+// start finishes what needs the opened rails.
+func (ep *Endpoint) start() error {
+	rails := ep.core.Rails()
+	ep.byRail = make([][]Addr, len(rails))
+	ep.stats = make([]rail.Stats, len(rails))
+	for _, r := range rails {
+		ep.inject = append(ep.inject, r.InjectSize)
+	}
+	ep.poll.init(ep.core)
+	fds, polled := ep.core.WaitFDs()
+	if err := ep.wait.open(fds, polled != 0, ep.watch.epfd); err != nil {
+		return err
+	}
+	var err error
+	if ep.blob, err = ep.makeBlob(); err != nil {
+		return errors.Join(err, ep.wait.close())
+	}
+	return nil
+}
+
+// Link is what the endpoint was opened from.
+func (ep *Endpoint) Link() *Link { return ep.link }
+
+// CQ is the completion queue of all rails.
+func (ep *Endpoint) CQ() *CQ { return &ep.cq }
+
+// AV is the address vector of the endpoint.
+func (ep *Endpoint) AV() *AV { return (*AV)(ep) }
+
+// Name is the endpoint's address blob, for peers' AV.Insert (fi_getname(3)). The
+// caller owns the copy.
+func (ep *Endpoint) Name() []byte { return append([]byte(nil), ep.blob...) }
+
+// Ordered says whether messages to a peer are received in the order sent
+// (FI_ORDER_SAS), which depends on the policy.
+func (ep *Endpoint) Ordered() bool { return ep.sel.Ordered() }
+
+// RailStats are the counters of one rail.
+type RailStats struct {
+	Name   string
+	Health rail.Health
+	rail.Stats
+}
+
+// String is one line for logs.
+func (s RailStats) String() string { return fmt.Sprintf("%s (%v): %v", s.Name, s.Health, s.Stats) }
+
+// Stats answers the counters of every rail, in the link's order.
+func (ep *Endpoint) Stats() []RailStats {
+	ep.lock()
+	defer ep.mu.Unlock()
+	out := make([]RailStats, len(ep.stats))
+	for i, s := range ep.stats {
+		out[i] = RailStats{ep.link.Rails[i].Name(), ep.sel.Rails().Health(i), s}
+	}
+	return out
+}
+
+// Close ends the endpoint: operations under way end without a completion,
+// blocked calls return ErrClosed, and unread completions are dropped. Closing
+// twice does nothing. Peers notice only that nothing comes any more.
+func (ep *Endpoint) Close() error {
+	if ep.closed.Swap(true) {
+		return nil
+	}
+	ep.wait.wakeAll()
+	ep.wait.lead.Lock() // nobody sleeps on the descriptors any more
+	defer ep.wait.lead.Unlock()
+	ep.lock()
+	defer ep.mu.Unlock()
+	if ep.set.DumpStats {
+		ep.dumpStats()
+	}
+	err := ep.core.Close()
+	ep.abandonAll()
+	return errors.Join(err, ep.watch.close(), ep.wait.close())
+}
+
+// abandonAll lets go of every buffer, once no provider refers to them.
+func (ep *Endpoint) abandonAll() {
+	ep.rx.all(func(_ providers.Slot, op *rxOp) {
+		op.pin.Unpin()
+		if f, ok := op.ctx.(*call); ok {
+			f.finish(Entry{}, ErrClosed)
+		}
+		*op = rxOp{}
+	})
+	ep.tx.all(func(_ providers.Slot, op *txOp) {
+		op.pin.Unpin()
+		if f, ok := op.ctx.(*call); ok {
+			f.finish(Entry{}, ErrClosed)
+		}
+		*op = txOp{}
+	})
+}
+
+func (ep *Endpoint) dumpStats() {
+	for i, s := range ep.stats {
+		fmt.Fprintf(os.Stderr, "lnx: %s: %v\n", ep.link.Rails[i].Name(), s)
+	}
+}
+
+// check is the first thing that every operation does under the lock.
+func (ep *Endpoint) check() error {
+	if ep.closed.Load() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// owner is the endpoint's side of providers.Owner, kept out of its public
+// method set.
+type owner Endpoint
+
+// Match implements providers.Owner.
+func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
+	ep := (*Endpoint)(o)
+	from := ep.addrOf(r, src)
+	if from != AddrUnspec {
+		ep.heard(from, r)
+	}
+	ep.poll.busy(r)
+	if slot, ok := ep.srq.Match(uint64(from), tag); ok {
+		op := ep.rx.at(slot)
+		op.state, op.rail, op.from = rxActive, int8(r), from
+		ep.stats[r].Expected(size)
+		return slot, true
+	}
+	slot, err := ep.core.AllocRx(true)
+	if err != nil {
+		panic("lnx: out of memory for unexpected messages")
+	}
+	op := ep.rx.at(slot)
+	op.state, op.rail, op.from, op.tag = rxUnexpected, int8(r), from, tag
+	ep.suq.Push(slot, uint64(from), tag)
+	ep.stats[r].Unexpected(size)
+	return slot, false
+}
+
+// Stray implements providers.Owner.
+func (o *owner) Stray(r int) providers.Slot {
+	ep := (*Endpoint)(o)
+	slot, err := ep.core.AllocRx(true)
+	if err != nil {
+		panic("lnx: out of memory for untagged messages")
+	}
+	ep.strays++
+	op := ep.rx.at(slot)
+	op.state, op.rail = rxStray, int8(r)
+	return slot
+}
+
+// Dropped implements providers.Owner.
+func (o *owner) Dropped(slot providers.Slot) {
+	ep := (*Endpoint)(o)
+	op := ep.rx.at(slot)
+	ep.stats[op.rail].Error()
+	ep.suq.Remove(slot)
+	op.state = rxFree
+	ep.core.ReleaseRx(slot)
+}

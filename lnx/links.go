@@ -1,0 +1,266 @@
+package lnx
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golnx/linkspec"
+	"golnx/providers"
+	"golnx/providers/ofi"
+)
+
+// ErrNoLinks says that no link was asked for, or none of those asked for can be
+// opened.
+var ErrNoLinks = errors.New("no link to open")
+
+// Listing is the answer to what can be linked here.
+type Listing struct {
+	// Links are the links of the spec that can be opened, in its order.
+	Links []*Link
+	// LeftOut says what of the spec is not in Links, or is there differently.
+	LeftOut []LeftOut
+}
+
+// LeftOut is one difference between what the spec says and what is offered.
+type LeftOut struct {
+	Link   string `json:"link"`   // as the spec has it
+	What   string `json:"what"`   // the provider, domain or address
+	Reason string `json:"reason"` // in words
+}
+
+// String puts it on one line.
+func (l LeftOut) String() string { return fmt.Sprintf("%s: %s: %s", l.Link, l.What, l.Reason) }
+
+// Link is one combination of providers that can be opened. It is immutable.
+type Link struct {
+	// Name is the link as a spec, with the providers' full names and every
+	// domain.
+	Name string
+	// Info is what an application may choose by: the attributes of the first
+	// domain of the first provider that is not node-local, as fi_lnx(7) has
+	// it, with the provider and domain names of the whole link.
+	Info providers.Info
+	// Rails are the domains that will be opened, in order.
+	Rails []providers.Info
+	// LeftOut is the part of the listing that concerns this link.
+	LeftOut []LeftOut
+
+	infos []*ofi.Info
+	set   settings
+}
+
+// Links answers every link of the spec that can be opened here, as fi_getinfo(3)
+// does for provider lnx, and says what of the spec is missing and why. A link
+// is offered whole or not at all. If none can be opened the error wraps
+// ErrNoLinks and has the reasons; the listing is valid then too.
+func Links(opts Options) (*Listing, error) {
+	set, err := opts.resolve()
+	if err != nil {
+		return &Listing{}, err
+	}
+	if len(set.spec) == 0 {
+		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
+	}
+	finder := finder{known: map[string][]*ofi.Info{}}
+	listing := &Listing{}
+	var errs []error
+	for _, spec := range set.spec {
+		link, left, err := finder.link(spec, set)
+		listing.LeftOut = append(listing.LeftOut, left...)
+		if err != nil {
+			listing.LeftOut = append(listing.LeftOut, LeftOut{spec.String(), "the whole link", err.Error()})
+			errs = append(errs, fmt.Errorf("link %s: %w", spec, err))
+			continue
+		}
+		listing.Links = append(listing.Links, link)
+	}
+	if len(listing.Links) == 0 {
+		return listing, fmt.Errorf("%w: %w", ErrNoLinks, errors.Join(errs...))
+	}
+	return listing, nil
+}
+
+// finder asks libfabric once for each provider.
+type finder struct{ known map[string][]*ofi.Info }
+
+func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
+	if infos, ok := f.known[traits.Name]; ok {
+		return infos, nil
+	}
+	infos, err := ofi.Discover(traits)
+	if err == nil {
+		f.known[traits.Name] = infos
+	}
+	return infos, err
+}
+
+// link resolves one link of the spec.
+func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error) {
+	var left []LeftOut
+	leave := func(what, reason string, args ...any) {
+		left = append(left, LeftOut{spec.String(), what, fmt.Sprintf(reason, args...)})
+	}
+	link := &Link{set: set}
+	var full linkspec.Link
+	for _, m := range spec.Members {
+		traits, err := f.provider(m.Provider)
+		if err != nil {
+			return nil, left, err
+		}
+		if slices.ContainsFunc(full.Members, func(o linkspec.Member) bool { return o.Provider == traits.Name }) {
+			return nil, left, fmt.Errorf("%s is named twice: %s is another name for it", traits.Name, m.Provider)
+		}
+		if traits.Name != m.Provider {
+			leave(m.Provider, "became %s, which has the peer interface", traits.Name)
+		}
+		if traits.NodeLocal && set.DisableShm {
+			leave(m.Provider, "disabled by %s or Options.DisableShm", linkspec.EnvDisableShm)
+			continue
+		}
+		infos, err := f.member(traits, m, leave)
+		if err != nil {
+			return nil, left, err
+		}
+		full.Members = append(full.Members, canonical(traits.Name, domainsOf(infos)))
+		link.infos = append(link.infos, infos...)
+	}
+	if len(link.infos) == 0 {
+		return nil, left, errors.New("nothing of it is left")
+	}
+	if len(link.infos) > providers.MaxRails {
+		return nil, left, fmt.Errorf("it has %d domains: at most %d can be linked, so name those you want", len(link.infos), providers.MaxRails)
+	}
+	link.Name, link.LeftOut = full.String(), left
+	for _, info := range link.infos {
+		link.Rails = append(link.Rails, info.Info)
+	}
+	link.Info = representative(link.Rails)
+	return link, left, nil
+}
+
+// canonical leaves out a domain that only repeats the provider's name, as shm's.
+func canonical(provider string, domains []string) linkspec.Member {
+	if len(domains) == 1 && domains[0] == provider {
+		domains = nil
+	}
+	return linkspec.Member{Provider: provider, Domains: domains}
+}
+
+// provider finds the traits of a name in a spec.
+func (f *finder) provider(name string) (providers.Traits, error) {
+	traits, ok := providers.Lookup(name)
+	if ok {
+		return traits, nil
+	}
+	var known []string
+	for _, t := range providers.All() {
+		known = append(known, strings.Join(append([]string{t.Name}, t.Aliases...), " or "))
+	}
+	return traits, fmt.Errorf("provider %q is unknown: known are %s", name, strings.Join(known, ", "))
+}
+
+// available names the providers that libfabric offers here.
+func (f *finder) available() string {
+	var names []string
+	for _, t := range providers.All() {
+		if infos, err := f.discover(t); err == nil && len(infos) > 0 {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// member finds one info for each domain that a member of a spec asks for.
+func (f *finder) member(traits providers.Traits, m linkspec.Member, leave func(what, reason string, args ...any)) ([]*ofi.Info, error) {
+	all, err := f.discover(traits)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("provider %s offers nothing: libfabric has it not built in, or finds no device for it; available here: %s", traits.Name, f.available())
+	}
+	domains := m.Domains
+	if len(domains) == 0 {
+		domains = domainsOf(all)
+		slices.Sort(domains)
+		domains = slices.Compact(domains)
+	}
+	var chosen []*ofi.Info
+	for _, domain := range domains {
+		var here []*ofi.Info
+		for _, info := range all {
+			if info.Domain == domain {
+				here = append(here, info)
+			}
+		}
+		if len(here) == 0 {
+			known := domainsOf(all)
+			slices.Sort(known)
+			return nil, fmt.Errorf("provider %s has no domain %q: known are %s", traits.Name, domain, strings.Join(slices.Compact(known), ", "))
+		}
+		best := prefer(here, traits.PreferAddrFormats)
+		chosen = append(chosen, best)
+		for _, info := range here {
+			if info != best && info.Fabric != best.Fabric {
+				leave(domain, "its network %s: a domain is one rail, over %s", info.Fabric, best.Fabric)
+			}
+		}
+	}
+	return chosen, nil
+}
+
+// prefer takes the first info with the most wanted address format.
+func prefer(infos []*ofi.Info, order []providers.AddrFormat) *ofi.Info {
+	for _, format := range order {
+		for _, info := range infos {
+			if info.AddrFormat == format && !linkLocal(info.Fabric) {
+				return info
+			}
+		}
+	}
+	return infos[0]
+}
+
+// linkLocal networks need a scope that no peer can know.
+func linkLocal(fabric string) bool { return strings.HasPrefix(fabric, "fe80:") }
+
+func domainsOf(infos []*ofi.Info) []string {
+	var names []string
+	for _, info := range infos {
+		names = append(names, info.Domain)
+	}
+	return names
+}
+
+// representative follows fi_lnx(7): the first domain of the first provider that
+// is not shm stands for the link, because applications choose by its PCI address.
+func representative(rails []providers.Info) providers.Info {
+	info := rails[0]
+	for _, r := range rails {
+		if !r.NodeLocal {
+			info = r
+			break
+		}
+	}
+	var provs, doms []string
+	for _, r := range rails {
+		if len(provs) == 0 || provs[len(provs)-1] != r.Provider {
+			provs = append(provs, r.Provider)
+		}
+		doms = append(doms, r.Domain)
+		info.InjectSize = min(info.InjectSize, r.InjectSize)
+		info.MaxMsgSize = min(info.MaxMsgSize, r.MaxMsgSize)
+		info.IOVLimit = min(info.IOVLimit, r.IOVLimit)
+		info.CQDataSize = min(info.CQDataSize, r.CQDataSize)
+		info.Caps &= r.Caps
+		info.MsgOrder &= r.MsgOrder
+	}
+	info.Provider, info.Domain = strings.Join(provs, "+"), strings.Join(doms, "+")
+	info.NodeLocal = !slices.ContainsFunc(rails, func(r providers.Info) bool { return !r.NodeLocal })
+	return info
+}

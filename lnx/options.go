@@ -1,0 +1,118 @@
+package lnx
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golnx/linkspec"
+	"golnx/rail"
+)
+
+// Options say which links are wanted and how an endpoint behaves. The zero value
+// takes everything from the environment (fi_lnx(7)) and the defaults named here.
+type Options struct {
+	// Links is a link spec, as "shm+cxi:cxi0,cxi1". Empty takes
+	// FI_LNX_PROV_LINKS.
+	Links string
+	// Policy names the rail selection policy. Empty takes
+	// FI_LNX_MULTI_RAIL_SELECTION, and PER_PEER if that is not set.
+	Policy string
+	// DisableShm leaves the shm provider out, as FI_LNX_DISABLE_SHM does.
+	DisableShm bool
+	// DumpStats prints each rail's counters to standard error when the
+	// endpoint closes, as FI_LNX_DUMP_STATS does.
+	DumpStats bool
+
+	// Seed varies between processes which of a peer's addresses a pinning
+	// policy begins with; a rank will do.
+	Seed uint64
+	// Peers is how many peers are expected; 64 if 0. More can be inserted.
+	Peers int
+	// CQSize is how many unread completions make operations answer EAGAIN;
+	// 65,536 if 0.
+	CQSize int
+	// MaxPosted is how many receives can be posted at once; 1,048,576 if 0.
+	MaxPosted int
+	// MaxUnexpected is how many unexpected messages are held; 1,048,576 if 0.
+	// When they are there, the rails are not driven until receives take some.
+	MaxUnexpected int
+	// MaxSends is how many sends can be under way at once; 65,536 if 0.
+	MaxSends int
+	// ConnectTimeout is how long sends to a peer may find no connection before
+	// they fail with EHOSTUNREACH; 30 s if 0.
+	ConnectTimeout time.Duration
+
+	// Lookup reads the environment; os.LookupEnv if nil.
+	Lookup func(string) (string, bool)
+}
+
+// settings are Options with the environment and the defaults applied.
+type settings struct {
+	Options
+	spec linkspec.Spec
+}
+
+func (o Options) resolve() (settings, error) {
+	if o.Lookup == nil {
+		o.Lookup = os.LookupEnv
+	}
+	s := settings{Options: o}
+	env, err := linkspec.FromEnv(s.relevant)
+	if err != nil {
+		return s, err
+	}
+	s.spec = env.Links
+	if o.Links != "" {
+		if s.spec, err = linkspec.Parse(o.Links); err != nil {
+			return s, fmt.Errorf("Options.Links: %w", err)
+		}
+	}
+	if s.Policy == "" {
+		s.Policy = env.Selection.String()
+	}
+	if s.Policy, err = rail.ParsePolicy(s.Policy); err != nil {
+		return s, fmt.Errorf("Options.Policy: %w", err)
+	}
+	s.DisableShm = s.DisableShm || env.DisableShm
+	s.DumpStats = s.DumpStats || env.DumpStats
+	return s, s.setDefaults()
+}
+
+// relevant hides the variables whose place an option takes, so that a wrong one
+// harms nobody who does not use it.
+func (s *settings) relevant(name string) (string, bool) {
+	if name == linkspec.EnvProvLinks && s.Options.Links != "" ||
+		name == linkspec.EnvMultiRailSelection && s.Options.Policy != "" {
+		return "", false
+	}
+	return s.Lookup(name)
+}
+
+func (s *settings) setDefaults() error {
+	for _, f := range []struct {
+		name     string
+		value    *int
+		def, max int
+	}{
+		{"Peers", &s.Peers, 64, 1 << 24},
+		{"CQSize", &s.CQSize, 1 << 16, 1 << 26},
+		{"MaxPosted", &s.MaxPosted, 1 << 20, 1 << 26},
+		{"MaxUnexpected", &s.MaxUnexpected, 1 << 20, 1 << 26},
+		{"MaxSends", &s.MaxSends, 1 << 16, 1 << 24},
+	} {
+		if *f.value == 0 {
+			*f.value = f.def
+		}
+		if *f.value < 0 || *f.value > f.max {
+			return fmt.Errorf("Options.%s is %d: 1 to %d are possible, 0 is %d", f.name, *f.value, f.max, f.def)
+		}
+	}
+	if s.ConnectTimeout == 0 {
+		s.ConnectTimeout = 30 * time.Second
+	}
+	if s.ConnectTimeout < 0 {
+		return fmt.Errorf("Options.ConnectTimeout is %v: it cannot be negative", s.ConnectTimeout)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package lnx
+
+import (
+	"golnx/peer"
+	"golnx/providers"
+	"golnx/providers/fierr"
+)
+
+// poller decides which rails to drive. A rail with traffic is driven on every
+// call, the others once in sixteen, so that a slow provider in the link does
+// not tax the fast one.
+type poller struct {
+	all, hot uint64
+	tick     uint32
+	used     [providers.MaxRails]uint32 // tick of a rail's last traffic
+}
+
+// cold is after how many calls without traffic a rail is driven less often.
+const cold = 4096
+
+func (p *poller) init(core providers.Core) {
+	p.all = ^uint64(0) >> (64 - len(core.Rails()))
+	p.hot = p.all
+}
+
+func (p *poller) busy(r int) {
+	p.hot |= 1 << r
+	p.used[r] = p.tick
+}
+
+// rails answers the mask for the next call.
+func (p *poller) rails() uint64 {
+	p.tick++
+	if p.tick%16 != 0 && p.hot != 0 {
+		return p.hot
+	}
+	for r := range p.used {
+		if p.hot&(1<<r) != 0 && p.tick-p.used[r] > cold {
+			p.hot &^= 1 << r
+		}
+	}
+	return p.all
+}
+
+// progress drives the rails and deals with what completed, under the lock.
+func (ep *Endpoint) progress() {
+	// Too many unexpected messages: more would only take memory. Messages for
+	// posted receives wait as well, until receives make room.
+	if ep.suq.Len() < ep.set.MaxUnexpected {
+		ep.core.Progress(ep.poll.rails())
+	}
+	ep.drain()
+	if ep.poll.tick%1024 == 0 {
+		ep.buryDead()
+	}
+}
+
+// drain deals with all completions in the core's ring. Nothing that it calls may
+// go into the core's data path, which can move the ring.
+func (ep *Endpoint) drain() {
+	for ready := ep.core.Ready(); len(ready) > 0; ready = ep.core.Ready() {
+		for i := range ready {
+			if c := &ready[i]; c.Kind == providers.Transmit {
+				ep.sent(c)
+			} else {
+				ep.received(c)
+			}
+		}
+		ep.core.Consume(len(ready))
+	}
+}
+
+func (ep *Endpoint) sent(c *providers.Completion) {
+	op := ep.tx.at(c.Slot)
+	if op.state == txFree {
+		ep.stats[c.Rail].Error() // completed twice
+		return
+	}
+	ep.sends--
+	ep.peers.Release(peer.Addr(op.to)).Data.sends--
+	ctx, tag, quiet, abandoned := op.ctx, op.tag, op.quiet, op.state == txAbandoned
+	ep.dropTx(c.Slot, op)
+	switch {
+	case abandoned:
+	case c.Err != 0:
+		ep.stats[c.Rail].Error()
+		ep.complete(ErrEntry{
+			Entry:     Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec},
+			Err:       fierr.Errno(c.Err),
+			ProvErrno: int(c.ProvErrno),
+			Rail:      ep.link.Rails[c.Rail].Name(),
+		})
+	case quiet:
+	default:
+		ep.done(Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec})
+	}
+}
+
+func (ep *Endpoint) received(c *providers.Completion) {
+	op := ep.rx.at(c.Slot)
+	state, quiet, ctx, from := op.state, op.quiet, op.ctx, op.from
+	if state != rxActive && state != rxStray && state != rxAbandoned {
+		ep.stats[c.Rail].Error() // completed twice
+		return
+	}
+	op.pin.Unpin()
+	op.ctx, op.state = nil, rxFree
+	ep.core.ReleaseRx(c.Slot)
+	if state != rxActive {
+		return
+	}
+	entry := Entry{
+		Context: ctx,
+		Flags:   FlagTagged | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
+		Len:     int(c.Len),
+		Tag:     c.Tag,
+		Data:    c.Data,
+		Src:     from,
+	}
+	switch {
+	case c.Err != 0:
+		if fierr.Errno(c.Err) != fierr.ETrunc {
+			ep.stats[c.Rail].Error()
+		}
+		ep.complete(ErrEntry{
+			Entry: entry, Err: fierr.Errno(c.Err), Olen: int(c.Olen),
+			ProvErrno: int(c.ProvErrno), Rail: ep.link.Rails[c.Rail].Name(),
+		})
+	case quiet:
+	default:
+		ep.done(entry)
+	}
+}
+
+// done passes a success on: to the future that it belongs to, or to the CQ.
+func (ep *Endpoint) done(e Entry) {
+	if f, ok := e.Context.(*call); ok {
+		f.finish(e, nil)
+		return
+	}
+	ep.cq.push(e)
+	ep.wait.signalCQ()
+}
+
+// complete passes a failure on.
+func (ep *Endpoint) complete(e ErrEntry) {
+	if f, ok := e.Context.(*call); ok {
+		f.finish(e.Entry, &e)
+		return
+	}
+	ep.cq.pushErr(e)
+	ep.wait.signalCQ()
+}

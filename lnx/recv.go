@@ -1,0 +1,295 @@
+package lnx
+
+import (
+	"fmt"
+	"reflect"
+
+	"golnx/providers"
+	"golnx/providers/fierr"
+)
+
+// TRecv posts a receive (fi_trecv(3)): the oldest message from the peer, or from
+// any with AddrUnspec, whose tag equals tag in the bits that are 0 in ignore. buf
+// belongs to the endpoint until the completion, which has ctx as its Context.
+//
+// A message longer than buf fills it and completes with ETRUNC (see ErrEntry).
+func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, ctx any) error {
+	ep.lock()
+	ep.one[0] = buf
+	err := ep.recv("TRecv", ep.one[:], from, tag, ignore, ctx, false)
+	ep.one[0] = nil
+	ep.mu.Unlock()
+	return err
+}
+
+// TRecvV posts a receive into several buffers (fi_trecvv(3)).
+func (ep *Endpoint) TRecvV(iov [][]byte, from Addr, tag, ignore uint64, ctx any) error {
+	ep.lock()
+	defer ep.mu.Unlock()
+	return ep.recv("TRecvV", iov, from, tag, ignore, ctx, false)
+}
+
+// TRecvMsg receives with flags (fi_trecvmsg(3)):
+//
+//	0, FlagCompletion   post a receive; without FlagCompletion only failures
+//	                    are reported
+//	FlagPeek            complete with tag, length and sender of the message
+//	                    that the receive would take, or with ENOMSG
+//	FlagPeek|FlagClaim  and set it aside for Context, which must be comparable
+//	FlagPeek|FlagDiscard  and drop it
+//	FlagClaim           receive what Context claimed
+//	FlagClaim|FlagDiscard  drop what Context claimed
+func (ep *Endpoint) TRecvMsg(m *Msg, flags Flags) error {
+	ep.lock()
+	defer ep.mu.Unlock()
+	quiet := flags&FlagCompletion == 0
+	switch flags &^ FlagCompletion {
+	case 0:
+		return ep.recv("TRecvMsg", m.IOV, m.Addr, m.Tag, m.Ignore, m.Context, quiet)
+	case FlagPeek, FlagPeek | FlagClaim, FlagPeek | FlagDiscard:
+		return ep.peek(m, flags)
+	case FlagClaim, FlagClaim | FlagDiscard:
+		return ep.claimed(m, flags, quiet)
+	}
+	return fmt.Errorf("TRecvMsg: flags %#x do not go together for a receive: %w", uint64(flags), fierr.EBadFlags)
+}
+
+// recv takes an unexpected message or posts the receive, under the lock.
+func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint64, ctx any, quiet bool) error {
+	if err := ep.checkRecv(name, iov, from); err != nil {
+		return err
+	}
+	if slot, ok := ep.suq.Match(uint64(from), tag, ignore); ok {
+		op := ep.rx.at(slot)
+		op.ctx, op.quiet = ctx, quiet
+		ep.setBuffers(slot, op, iov)
+		ep.startRecv(slot, op)
+		return nil
+	}
+	if from != AddrUnspec {
+		if state := ep.peerOf(from); state.err != nil {
+			return state.err
+		}
+	}
+	if ep.srq.Len() >= ep.set.MaxPosted {
+		return fierr.Again
+	}
+	slot, err := ep.core.AllocRx(false)
+	if err != nil {
+		return err
+	}
+	op := ep.rx.at(slot)
+	op.ctx, op.quiet, op.from, op.tag, op.state, op.rail = ctx, quiet, from, tag, rxPosted, -1
+	if c, ok := ctx.(*call); ok {
+		c.slot = slot
+	}
+	ep.setBuffers(slot, op, iov)
+	ep.srq.Post(slot, uint64(from), tag, ignore)
+	return nil
+}
+
+func (ep *Endpoint) checkRecv(name string, iov [][]byte, from Addr) error {
+	if err := ep.check(); err != nil {
+		return err
+	}
+	if from != AddrUnspec && ep.peerOf(from) == nil {
+		return unknownAddr(name, from)
+	}
+	if len(iov) > ep.link.Info.IOVLimit {
+		return fmt.Errorf("%s: %d buffers, this link takes %d: %w", name, len(iov), ep.link.Info.IOVLimit, fierr.EInval)
+	}
+	if ep.cq.full() {
+		return fierr.Again
+	}
+	return nil
+}
+
+// setBuffers pins the buffers and tells the core of them.
+func (ep *Endpoint) setBuffers(slot providers.Slot, op *rxOp, iov [][]byte) {
+	for i, b := range iov {
+		op.iov[i] = iovOf(b)
+		pinSlice(&op.pin, b)
+	}
+	op.iovs = uint8(len(iov))
+	ep.core.SetBuffers(slot, op.iov[:len(iov)])
+}
+
+// startRecv hands a message that waited to its provider, with the buffers set.
+func (ep *Endpoint) startRecv(slot providers.Slot, op *rxOp) {
+	op.state = rxActive
+	ep.poll.busy(int(op.rail))
+	if err := ep.core.Start(slot); err != nil {
+		// The provider refused and will not complete it.
+		ep.failRx(op, rxError(err))
+		op.state = rxAbandoned
+	}
+}
+
+func rxError(err error) fierr.Errno {
+	if e, ok := fierr.Of(err); ok {
+		return e
+	}
+	return fierr.EIO
+}
+
+// transfer gives the message in slot msg to the posted receive in slot posted,
+// which has left the SRQ.
+func (ep *Endpoint) transfer(posted, msg providers.Slot) {
+	from, to := ep.rx.at(posted), ep.rx.at(msg)
+	to.ctx, to.quiet, to.pin, to.iov, to.iovs = from.ctx, from.quiet, from.pin, from.iov, from.iovs
+	*from = rxOp{}
+	ep.core.ReleaseRx(posted)
+	ep.core.SetBuffers(msg, to.iov[:to.iovs])
+	ep.startRecv(msg, to)
+}
+
+// peek answers about the oldest unexpected message that matches. It always ends
+// with an entry in the CQ, and drives the rails first.
+func (ep *Endpoint) peek(m *Msg, flags Flags) error {
+	if err := ep.checkRecv("TRecvMsg", nil, m.Addr); err != nil {
+		return err
+	}
+	if flags&FlagClaim != 0 {
+		if err := ep.checkClaim(m.Context); err != nil {
+			return err
+		}
+	}
+	ep.progress()
+	slot, ok := ep.suq.Peek(uint64(m.Addr), m.Tag, m.Ignore)
+	if !ok {
+		ep.cq.pushErr(ErrEntry{
+			Entry: Entry{Context: m.Context, Flags: FlagTagged | FlagRecv, Tag: m.Tag, Src: AddrUnspec},
+			Err:   fierr.ENoMsg,
+		})
+		return nil
+	}
+	entry := ep.describe(slot, m.Context)
+	switch {
+	case flags&FlagClaim != 0:
+		ep.suq.Remove(slot)
+		op := ep.rx.at(slot)
+		op.state, op.ctx = rxClaimed, m.Context
+		ep.claims = append(ep.claims, slot)
+	case flags&FlagDiscard != 0:
+		ep.suq.Remove(slot)
+		ep.discard(slot)
+	}
+	ep.cq.push(entry)
+	return nil
+}
+
+// describe is the completion of a peek.
+func (ep *Endpoint) describe(slot providers.Slot, ctx any) Entry {
+	msg := ep.core.Unexpected(slot)
+	return Entry{
+		Context: ctx,
+		Flags:   FlagTagged | FlagRecv | Flags(msg.Flags&providers.FlagRemoteCQData),
+		Len:     int(msg.Size),
+		Tag:     msg.Tag,
+		Data:    msg.Data,
+		Src:     ep.rx.at(slot).from,
+	}
+}
+
+// checkClaim refuses a context that could not be found again.
+func (ep *Endpoint) checkClaim(ctx any) error {
+	if ctx == nil || !reflect.TypeOf(ctx).Comparable() {
+		return fmt.Errorf("TRecvMsg: a claim needs a comparable Context to be found by, not %T: %w", ctx, fierr.EInval)
+	}
+	if ep.findClaim(ctx) >= 0 {
+		return fmt.Errorf("TRecvMsg: Context holds a claim already: %w", fierr.EBusy)
+	}
+	return nil
+}
+
+func (ep *Endpoint) findClaim(ctx any) int {
+	for i, slot := range ep.claims {
+		if ep.rx.at(slot).ctx == ctx {
+			return i
+		}
+	}
+	return -1
+}
+
+// claimed receives or drops what a peek set aside.
+func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
+	if err := ep.checkRecv("TRecvMsg", m.IOV, AddrUnspec); err != nil {
+		return err
+	}
+	i := -1
+	if m.Context != nil && reflect.TypeOf(m.Context).Comparable() {
+		i = ep.findClaim(m.Context)
+	}
+	if i < 0 {
+		return fmt.Errorf("TRecvMsg: Context has claimed no message: peek with FlagPeek|FlagClaim first: %w", fierr.EInval)
+	}
+	slot := ep.claims[i]
+	ep.claims = append(ep.claims[:i], ep.claims[i+1:]...)
+	op := ep.rx.at(slot)
+	op.quiet = quiet
+	if flags&FlagDiscard != 0 {
+		entry := ep.describe(slot, m.Context)
+		ep.discard(slot)
+		if !quiet {
+			ep.cq.push(entry)
+		}
+		return nil
+	}
+	ep.setBuffers(slot, op, m.IOV)
+	ep.startRecv(slot, op)
+	return nil
+}
+
+// discard receives a message into nothing: discard_tag of fi_peer(3) is not
+// usable in shm 2.1, which writes into its peer's region then.
+func (ep *Endpoint) discard(slot providers.Slot) {
+	op := ep.rx.at(slot)
+	op.ctx = nil
+	ep.core.SetBuffers(slot, nil)
+	op.state = rxStray
+	ep.poll.busy(int(op.rail))
+	if ep.core.Start(slot) != nil {
+		op.state = rxAbandoned
+	}
+}
+
+// Cancel takes back the oldest posted receive with this context (fi_cancel(3)),
+// which completes with ECANCELED. It answers ENOENT if there is none: it was
+// never posted, or a message has met it already.
+func (ep *Endpoint) Cancel(ctx any) error {
+	if ctx == nil || !reflect.TypeOf(ctx).Comparable() {
+		return fmt.Errorf("Cancel: a comparable Context is needed to find the receive, not %T: %w", ctx, fierr.EInval)
+	}
+	ep.lock()
+	defer ep.mu.Unlock()
+	if err := ep.check(); err != nil {
+		return err
+	}
+	for slot := range ep.srq.All() {
+		if ep.rx.at(slot).ctx == ctx {
+			ep.cancel(slot, fierr.ECanceled)
+			return nil
+		}
+	}
+	return fierr.ENoEnt
+}
+
+// cancel fails one posted receive.
+func (ep *Endpoint) cancel(slot providers.Slot, why fierr.Errno) {
+	ep.srq.Cancel(slot)
+	op := ep.rx.at(slot)
+	ep.failRx(op, why)
+	*op = rxOp{}
+	ep.core.ReleaseRx(slot)
+}
+
+// failRx reports a receive's failure and gives its buffers back.
+func (ep *Endpoint) failRx(op *rxOp, why fierr.Errno) {
+	op.pin.Unpin()
+	ctx := op.ctx
+	op.ctx = nil
+	ep.complete(ErrEntry{
+		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: op.tag, Src: op.from},
+		Err:   why,
+	})
+}

@@ -1,0 +1,233 @@
+package lnx
+
+import (
+	"fmt"
+	"time"
+
+	"golnx/peer"
+	"golnx/providers"
+	"golnx/providers/fierr"
+	"golnx/rail"
+)
+
+// Flags are the operation flags of fi_tagged(3) and fi_cq(3).
+type Flags uint64
+
+// Flags of operations and completions.
+const (
+	// FlagCompletion asks for a completion; calls without flags always give
+	// one.
+	FlagCompletion Flags = providers.FlagCompletion
+	// FlagRemoteCQData sends Msg.Data with the message, and marks a
+	// completion whose Data came with the message.
+	FlagRemoteCQData Flags = providers.FlagRemoteCQData
+	// FlagInject gives the buffer back when the call returns.
+	FlagInject Flags = providers.FlagInject
+	// FlagPeek looks for an unexpected message without receiving it.
+	FlagPeek Flags = 1 << 19
+	// FlagDiscard drops the message.
+	FlagDiscard Flags = 1 << 58
+	// FlagClaim with FlagPeek sets the message aside; alone it receives the
+	// message that the same context claimed before.
+	FlagClaim Flags = 1 << 59
+	// FlagTagged, FlagSend and FlagRecv tell completions apart.
+	FlagTagged Flags = providers.FlagTagged
+	FlagSend   Flags = providers.FlagSend
+	FlagRecv   Flags = providers.FlagRecv
+)
+
+// Msg is a message of TSendMsg and TRecvMsg (struct fi_msg_tagged).
+type Msg struct {
+	// IOV is the message's buffers, at most Link.Info.IOVLimit. The slice of
+	// slices can be reused when the call returns.
+	IOV [][]byte
+	// Addr is the receiver of a send; of a receive the sender, or AddrUnspec.
+	Addr Addr
+	Tag  uint64
+	// Ignore has the tag bits that a receive does not compare.
+	Ignore  uint64
+	Context any
+	// Data goes with the message if FlagRemoteCQData is given.
+	Data uint64
+}
+
+// TSend sends buf (fi_tsend(3)). The completion has ctx as its Context; buf
+// belongs to the endpoint until then. EAGAIN means that the message was not
+// sent: read the CQ, then try again.
+func (ep *Endpoint) TSend(buf []byte, to Addr, tag uint64, ctx any) error {
+	return ep.tsend1("TSend", buf, to, tag, 0, 0, ctx, false)
+}
+
+// TSendData sends buf with 64 bits of remote CQ data (fi_tsenddata(3)).
+func (ep *Endpoint) TSendData(buf []byte, data uint64, to Addr, tag uint64, ctx any) error {
+	return ep.tsend1("TSendData", buf, to, tag, data, FlagRemoteCQData, ctx, false)
+}
+
+// TInject sends a copy of buf, at most Link.Info.InjectSize bytes, without a
+// completion (fi_tinject(3)). Should the message fail after all, there is an
+// error entry without context in the CQ.
+func (ep *Endpoint) TInject(buf []byte, to Addr, tag uint64) error {
+	return ep.tsend1("TInject", buf, to, tag, 0, FlagInject, nil, true)
+}
+
+// TInjectData is TInject with remote CQ data (fi_tinjectdata(3)).
+func (ep *Endpoint) TInjectData(buf []byte, data uint64, to Addr, tag uint64) error {
+	return ep.tsend1("TInjectData", buf, to, tag, data, FlagInject|FlagRemoteCQData, nil, true)
+}
+
+// TSendV sends several buffers as one message (fi_tsendv(3)).
+func (ep *Endpoint) TSendV(iov [][]byte, to Addr, tag uint64, ctx any) error {
+	ep.lock()
+	defer ep.mu.Unlock()
+	return ep.send("TSendV", iov, to, tag, 0, 0, ctx, false)
+}
+
+// TSendMsg sends with flags (fi_tsendmsg(3)): FlagCompletion, without which only
+// a failure is reported, FlagRemoteCQData and FlagInject.
+func (ep *Endpoint) TSendMsg(m *Msg, flags Flags) error {
+	if bad := flags &^ (FlagCompletion | FlagRemoteCQData | FlagInject); bad != 0 {
+		return fmt.Errorf("TSendMsg: flags %#x are not for sends: %w", uint64(bad), fierr.EBadFlags)
+	}
+	ep.lock()
+	defer ep.mu.Unlock()
+	return ep.send("TSendMsg", m.IOV, m.Addr, m.Tag, m.Data, flags, m.Context, flags&FlagCompletion == 0)
+}
+
+// tsend1 sends one buffer. The scratch slice avoids an allocation for it.
+func (ep *Endpoint) tsend1(op string, buf []byte, to Addr, tag, data uint64, flags Flags, ctx any, quiet bool) error {
+	ep.lock()
+	ep.one[0] = buf
+	err := ep.send(op, ep.one[:], to, tag, data, flags, ctx, quiet)
+	ep.one[0] = nil
+	ep.mu.Unlock()
+	return err
+}
+
+// send starts one message, under the lock.
+func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, flags Flags, ctx any, quiet bool) error {
+	if err := ep.check(); err != nil {
+		return err
+	}
+	state := ep.peerOf(to)
+	if state == nil {
+		return unknownAddr(name, to)
+	}
+	if state.err != nil {
+		return state.err
+	}
+	size, err := ep.setIOV(name, iov)
+	if err != nil {
+		return err
+	}
+	if flags&FlagInject != 0 && size > ep.link.Info.InjectSize {
+		return fmt.Errorf("%s: %d bytes, at most %d can be injected over this link: %w", name, size, ep.link.Info.InjectSize, fierr.EMsgSize)
+	}
+	if ep.cq.full() {
+		return fierr.Again
+	}
+	choice, err := ep.choose(state, size)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", name, err, fierr.EHostUnreach)
+	}
+	slot, err := ep.core.AllocTx()
+	if err != nil {
+		ep.progress()
+		return err
+	}
+	r := choice.Rail
+	op := ep.tx.at(slot)
+	op.ctx, op.to, op.len, op.tag, op.rail, op.quiet = ctx, to, size, tag, int8(r), quiet
+	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = state.railAddr(choice), tag, data, slot
+	ep.op.Flags = uint64(flags & FlagRemoteCQData)
+	if size <= ep.inject[r] {
+		// the provider copies it, so that nothing has to be pinned
+		ep.op.Flags |= providers.FlagInject
+	} else {
+		for _, b := range iov {
+			pinSlice(&op.pin, b)
+		}
+		op.pinned = true
+	}
+	op.state = txActive
+	if err := ep.core.Send(r, &ep.op); err != nil {
+		ep.dropTx(slot, op)
+		return ep.refused(name, state, r, err)
+	}
+	state.choice = rail.Path{Rail: -1}
+	state.silent = time.Time{}
+	state.sends++
+	ep.sends++
+	ep.peers.Acquire(peer.Addr(to))
+	if flags&FlagInject != 0 {
+		ep.stats[r].TInject(size)
+	} else {
+		ep.stats[r].TSend(size)
+	}
+	ep.poll.busy(r)
+	return nil
+}
+
+// choose asks the policy for a path. A message that was refused before is tried
+// again on the path chosen for it, so that retries do not skew the shares.
+func (ep *Endpoint) choose(state *peerState, size uint64) (rail.Path, error) {
+	if r := state.choice.Rail; r >= 0 && ep.sel.Rails().Health(r) != rail.Down {
+		return state.choice, nil
+	}
+	ch, err := ep.sel.Pick(&state.rails, rail.Call{Size: size, NUMA: -1})
+	if err != nil {
+		return rail.Path{}, err
+	}
+	state.choice = ch.Path
+	return ch.Path, nil
+}
+
+// setIOV describes the buffers of a send in ep.op.
+func (ep *Endpoint) setIOV(name string, iov [][]byte) (size uint64, err error) {
+	if len(iov) > ep.link.Info.IOVLimit {
+		return 0, fmt.Errorf("%s: %d buffers, this link takes %d: %w", name, len(iov), ep.link.Info.IOVLimit, fierr.EInval)
+	}
+	ep.op.Count = max(1, len(iov))
+	ep.op.IOV[0] = providers.IOVec{}
+	for i, b := range iov {
+		ep.op.IOV[i] = iovOf(b)
+		size += uint64(len(b))
+	}
+	if size > ep.link.Info.MaxMsgSize {
+		return 0, fmt.Errorf("%s: %d bytes, the longest message of this link has %d: %w", name, size, ep.link.Info.MaxMsgSize, fierr.EMsgSize)
+	}
+	return size, nil
+}
+
+// refused deals with a provider's no. EAGAIN drives the rails, so that a caller
+// who only repeats the call gets there; a peer that never connects is given up
+// after Options.ConnectTimeout.
+func (ep *Endpoint) refused(name string, state *peerState, r int, err error) error {
+	if err != fierr.Again {
+		ep.stats[r].Error()
+		return fmt.Errorf("%s over %s: %w", name, ep.link.Rails[r].Name(), err)
+	}
+	ep.poll.busy(r)
+	ep.progress()
+	if state.sends > 0 || ep.link.Rails[r].NodeLocal {
+		return err // the peer is slow to receive; if it is dead the watcher says so
+	}
+	now := time.Now()
+	if state.silent.IsZero() {
+		state.silent = now
+	}
+	if now.Sub(state.silent) < ep.set.ConnectTimeout {
+		return err
+	}
+	ep.stats[r].Error()
+	return fmt.Errorf("%s over %s: no connection to %v within %v: %w", name, ep.link.Rails[r].Name(), state.addr, ep.set.ConnectTimeout, fierr.EHostUnreach)
+}
+
+// dropTx frees the slot of a send that is over.
+func (ep *Endpoint) dropTx(slot providers.Slot, op *txOp) {
+	if op.pinned {
+		op.pin.Unpin()
+		op.pinned = false
+	}
+	op.ctx, op.state = nil, txFree
+	ep.core.FreeTx(slot)
+}

@@ -1,0 +1,89 @@
+package lnx
+
+import (
+	"runtime"
+	"unsafe"
+
+	"golnx/providers"
+)
+
+// Go's half of the operations under way: C's half lies in the core's slabs,
+// under the same slot numbers.
+
+type rxState uint8
+
+const (
+	rxFree       rxState = iota
+	rxPosted             // in the SRQ
+	rxUnexpected         // in the SUQ
+	rxClaimed            // taken out of the SUQ by a peek with claim
+	rxActive             // handed to its provider, which will complete it
+	rxStray              // an untagged message on its way into the void
+	rxAbandoned          // its completion was reported; the provider still has it
+)
+
+type rxOp struct {
+	ctx   any
+	pin   runtime.Pinner
+	iov   [providers.MaxIOV]providers.IOVec
+	from  Addr // of a posted receive: who it is for; of a message: who sent it
+	tag   uint64
+	state rxState
+	rail  int8 // of a message
+	iovs  uint8
+	quiet bool // no completion unless it fails
+}
+
+type txState uint8
+
+const (
+	txFree txState = iota
+	txActive
+	txAbandoned
+)
+
+type txOp struct {
+	ctx    any
+	pin    runtime.Pinner
+	to     Addr
+	len    uint64
+	tag    uint64
+	state  txState
+	rail   int8
+	pinned bool
+	quiet  bool
+}
+
+const opChunk = 1024
+
+// opTable grows by chunks, so that growing moves nothing.
+type opTable[T any] struct{ chunks []*[opChunk]T }
+
+func (t *opTable[T]) at(slot providers.Slot) *T {
+	i := int(slot / opChunk)
+	for i >= len(t.chunks) {
+		t.chunks = append(t.chunks, new([opChunk]T))
+	}
+	return &t.chunks[i][slot%opChunk]
+}
+
+// all calls f for each operation that the table has room for.
+func (t *opTable[T]) all(f func(providers.Slot, *T)) {
+	for i, c := range t.chunks {
+		for j := range c {
+			f(providers.Slot(i*opChunk+j), &c[j])
+		}
+	}
+}
+
+// iovOf describes one buffer.
+func iovOf(buf []byte) providers.IOVec {
+	return providers.IOVec{Base: unsafe.Pointer(unsafe.SliceData(buf)), Len: uintptr(len(buf))}
+}
+
+// pinSlice pins a buffer's memory; slices without any need none.
+func pinSlice(p *runtime.Pinner, buf []byte) {
+	if cap(buf) > 0 {
+		p.Pin(unsafe.SliceData(buf))
+	}
+}

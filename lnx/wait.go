@@ -1,0 +1,300 @@
+package lnx
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"golnx/providers/fierr"
+)
+
+// Waiting. One waiting goroutine at a time, the leader, drives the rails; the
+// others sleep on a channel until their operation ends or the lead passes to
+// them. The leader spins for a moment, then sleeps on the rails' descriptors,
+// and where a rail has none (shm) for a bounded time.
+const (
+	// spins is how many rounds of progress the leader makes before it sleeps.
+	spins = 2000
+	// napPolled bounds a sleep while a rail can only be polled; it is the
+	// longest that a message over shm can go unnoticed.
+	napPolled = 250 * time.Microsecond
+	// napFD bounds a sleep when every rail has a descriptor.
+	napFD = 10 * time.Millisecond
+)
+
+type waiter struct {
+	ch chan struct{} // of one place: the wait is over, or the lead is yours
+	cq bool          // waits for any completion
+}
+
+type waiters struct {
+	lead sync.Mutex
+	// contend counts goroutines that wait for the progress lock.
+	contend atomic.Int32
+	wakeFD  int
+	fds     []unix.PollFd
+	nap     time.Duration
+
+	mu       sync.Mutex
+	list     []*waiter
+	cq       atomic.Int32 // waiters in list that wait for any completion
+	signals  uint64       // CQ.Signal
+	sleeping atomic.Bool
+}
+
+// lock takes the progress lock and makes the leader step aside for it.
+func (ep *Endpoint) lock() {
+	if ep.mu.TryLock() {
+		return
+	}
+	ep.wait.contend.Add(1)
+	ep.mu.Lock()
+	ep.wait.contend.Add(-1)
+}
+
+func (w *waiters) add(x *waiter) {
+	w.mu.Lock()
+	w.list = append(w.list, x)
+	if x.cq {
+		w.cq.Add(1)
+	}
+	w.mu.Unlock()
+}
+
+func (w *waiters) remove(x *waiter) {
+	w.mu.Lock()
+	w.take(func(y *waiter) bool { return x == y })
+	w.mu.Unlock()
+}
+
+// take removes and answers the oldest waiter that fits; w.mu is held.
+func (w *waiters) take(fits func(*waiter) bool) *waiter {
+	for i, x := range w.list {
+		if fits(x) {
+			w.list = append(w.list[:i], w.list[i+1:]...)
+			if x.cq {
+				w.cq.Add(-1)
+			}
+			return x
+		}
+	}
+	return nil
+}
+
+func (x *waiter) signal() {
+	select {
+	case x.ch <- struct{}{}:
+	default:
+	}
+}
+
+// handOver passes the lead on, after it was given up.
+func (w *waiters) handOver() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if x := w.take(func(*waiter) bool { return true }); x != nil {
+		x.signal()
+	}
+}
+
+// signalCQ tells one CQ reader that there is a completion.
+func (w *waiters) signalCQ() {
+	if w.cq.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if x := w.take(func(x *waiter) bool { return x.cq }); x != nil {
+		x.signal()
+	}
+}
+
+// kick ends the leader's sleep.
+func (w *waiters) kick() {
+	if w.sleeping.Load() {
+		w.ring()
+	}
+}
+
+func (w *waiters) ring() {
+	one := [8]byte{1}
+	_, _ = unix.Write(w.wakeFD, one[:]) // full is as good as written
+}
+
+func (w *waiters) wakeAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for x := w.take(func(*waiter) bool { return true }); x != nil; x = w.take(func(*waiter) bool { return true }) {
+		x.signal()
+	}
+	w.ring()
+}
+
+func (w *waiters) open(fds []int, polled bool, deaths int) (err error) {
+	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return err
+	}
+	for _, fd := range append([]int{w.wakeFD, deaths}, fds...) {
+		w.fds = append(w.fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+	}
+	w.nap = napFD
+	if polled {
+		w.nap = napPolled
+	}
+	return nil
+}
+
+func (w *waiters) close() error { return unix.Close(w.wakeFD) }
+
+// await waits until over answers true, driving the rails or leaving that to
+// another waiter. over is called without locks and must be cheap.
+func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) error {
+	for !over() {
+		if ep.wait.lead.TryLock() {
+			err := ep.drive(ctx, over)
+			ep.wait.lead.Unlock()
+			ep.wait.handOver()
+			return err
+		}
+		ep.wait.add(x)
+		if over() {
+			ep.wait.remove(x)
+			return nil
+		}
+		if ep.wait.lead.TryLock() { // given up between the two looks
+			ep.wait.lead.Unlock()
+			ep.wait.remove(x)
+			continue
+		}
+		select {
+		case <-x.ch:
+		case <-ctx.Done():
+		}
+		ep.wait.remove(x)
+		if ctx.Err() != nil && !over() {
+			ep.wait.handOver() // in case the lead had just been passed here
+			return ctx.Err()
+		}
+		if ep.closed.Load() && !over() {
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+// drive is the leader's loop.
+func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
+	stop := func() bool { return true }
+	defer func() { stop() }()
+	for i := 0; ; i++ {
+		ep.mu.Lock()
+		if err := ep.check(); err != nil {
+			ep.mu.Unlock()
+			return err
+		}
+		ep.progress()
+		ep.mu.Unlock()
+		if over() {
+			return nil
+		}
+		if ep.wait.contend.Load() > 0 {
+			runtime.Gosched()
+		}
+		if i%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if i < spins {
+			continue
+		}
+		if i == spins && ctx.Done() != nil {
+			stop = context.AfterFunc(ctx, ep.wait.ring)
+		}
+		ep.sleep(ep.wait.nap, over)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// sleep waits for a rail to have something to do, for at most nap.
+func (ep *Endpoint) sleep(nap time.Duration, over func() bool) {
+	ep.wait.sleeping.Store(true)
+	defer ep.wait.sleeping.Store(false)
+	ep.mu.Lock()
+	ready := ep.closed.Load() || !ep.core.TryWait()
+	ep.mu.Unlock()
+	if ready || over() {
+		return
+	}
+	ts := unix.NsecToTimespec(int64(nap))
+	if n, err := unix.Ppoll(ep.wait.fds, &ts, nil); err != nil || n == 0 {
+		return
+	}
+	if ep.wait.fds[0].Revents != 0 {
+		var b [8]byte
+		_, _ = unix.Read(ep.wait.wakeFD, b[:])
+	}
+	if ep.wait.fds[1].Revents != 0 {
+		ep.mu.Lock()
+		if !ep.closed.Load() {
+			ep.buryDead()
+		}
+		ep.mu.Unlock()
+	}
+}
+
+// Wait is Read that waits for a completion (fi_cq_sread(3)). It ends with EAGAIN
+// after Signal, and with the context's error.
+//
+// While it waits it drives all rails: it spins for a moment, then sleeps on the
+// rails' descriptors, or, with a rail that has none, as shm, for at most 250 µs
+// at a time.
+func (q *CQ) Wait(ctx context.Context, entries []Entry) (int, error) {
+	ep := q.ep
+	n, err := q.Read(entries)
+	if err != fierr.Again {
+		return n, err
+	}
+	x := &waiter{ch: make(chan struct{}, 1), cq: true}
+	signals := q.seen()
+	for {
+		err := ep.await(ctx, x, func() bool { return q.ready() || q.seen() != signals })
+		n, readErr := q.Read(entries)
+		if readErr != fierr.Again {
+			return n, readErr
+		}
+		if err != nil {
+			return 0, err
+		}
+		if q.seen() != signals {
+			return 0, fierr.Again
+		}
+	}
+}
+
+// Signal ends the calls of Wait that are waiting now (fi_cq_signal(3)).
+func (q *CQ) Signal() {
+	w := &q.ep.wait
+	w.mu.Lock()
+	w.signals++
+	w.mu.Unlock()
+	if !q.ep.closed.Load() {
+		w.wakeAll()
+	}
+}
+
+func (q *CQ) seen() uint64 {
+	q.ep.wait.mu.Lock()
+	defer q.ep.wait.mu.Unlock()
+	return q.ep.wait.signals
+}
+
+func (q *CQ) ready() bool {
+	q.ep.lock()
+	defer q.ep.mu.Unlock()
+	return q.head != q.tail
+}
