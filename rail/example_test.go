@@ -38,16 +38,16 @@ func Example_choosingAPolicy() {
 	}
 	// Output:
 	// PER_PEER, keeps order: true
-	//   peer 7: rail 1 (cxi:cxi0), address 0: PER_PEER: first message to the peer: pinned to the rail whose turn it is; passed over: shm (does not reach it)
+	//   peer 7: rail 1 (cxi:cxi0), address 0: PER_PEER: first message to the peer: pinned to the rail whose turn it is
 	//   peer 7: rail 1 (cxi:cxi0), address 0: PER_PEER: pinned at the first send to the peer
 	// PER_MSG, keeps order: false
-	//   peer 7: rail 1 (cxi:cxi0), address 0: PER_MSG: the turn of rail 1 of the 2 that reach the peer, and of address 1 of 2 behind it; passed over: shm (does not reach it)
-	//   peer 7: rail 2 (cxi:cxi1), address 0: PER_MSG: the turn of rail 2 of the 2 that reach the peer, and of address 1 of 2 behind it; passed over: shm (does not reach it)
+	//   peer 7: rail 1 (cxi:cxi0), address 0: PER_MSG: the turn of this rail (1 of 2 that reach the peer) and of this address (1 of 2)
+	//   peer 7: rail 2 (cxi:cxi1), address 0: PER_MSG: the turn of this rail (2 of 2 that reach the peer) and of this address (1 of 2)
 	// WEIGHTED, keeps order: false
-	//   peer 7: rail 1 (cxi:cxi0), address 0: WEIGHTED: carries 2 of 3 messages to the peer: speed 200 Gbit/s; passed over: shm (does not reach it)
-	//   peer 7: rail 2 (cxi:cxi1), address 0: WEIGHTED: carries 1 of 3 messages to the peer: speed 100 Gbit/s; passed over: shm (does not reach it)
+	//   peer 7: rail 1 (cxi:cxi0), address 0: WEIGHTED: carries 2 of 3 messages to the peer: speed 200 Gbit/s
+	//   peer 7: rail 2 (cxi:cxi1), address 0: WEIGHTED: carries 1 of 3 messages to the peer: speed 100 Gbit/s
 	// NEAREST, keeps order: false
-	//   peer 7: rail 2 (cxi:cxi1), address 0: NEAREST: NUMA distance 10 from node 1, speed 100 Gbit/s; passed over: shm (does not reach it)
+	//   peer 7: rail 2 (cxi:cxi1), address 0: NEAREST: NUMA distance 10 from node 1, speed 100 Gbit/s
 	//   peer 7: rail 2 (cxi:cxi1), address 0: NEAREST: NUMA distance 10 from node 1, speed 100 Gbit/s; kept for the peer
 }
 

@@ -50,7 +50,7 @@ func (q *perMsg) Heard(*Rails, *Peer, int) {}
 
 func (q *perMsg) Explain(r *Rails, p *Peer, why Why) string {
 	at := p.Reach()[why.Args[0]]
-	return fmt.Sprintf("the turn of rail %d of the %d that reach the peer, and of address %d of %d behind it%s",
+	return fmt.Sprintf("the turn of this rail (%d of %d that reach the peer) and of this address (%d of %d)%s",
 		why.Args[0]+1, len(p.Reach()), why.Args[1]-int64(at.First)+1, at.Count, r.PassedOver(p))
 }
 

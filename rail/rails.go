@@ -65,8 +65,9 @@ func (r *Rails) Distance(node, i int) int {
 }
 
 // PassedOver names the rails that could not be considered for p and why, as the
-// end of an explanation: "; passed over: shm (does not reach it), cxi:cxi1
-// (down)". It is empty when there are none.
+// end of an explanation: "; passed over: cxi:cxi1 (down), tcp;ofi_rxm:eth0 (does
+// not reach it)". It is empty when there are none. That shared memory does not
+// reach a peer goes without saying.
 func (r *Rails) PassedOver(p *Peer) string {
 	var why []string
 	best := r.Best(p)
@@ -77,9 +78,9 @@ func (r *Rails) PassedOver(p *Peer) string {
 			at++
 		}
 		switch {
-		case !reached:
+		case !reached && !r.infos[i].NodeLocal:
 			why = append(why, r.infos[i].Name+" (does not reach it)")
-		case r.health[i] > best:
+		case reached && r.health[i] > best:
 			why = append(why, r.infos[i].Name+" ("+r.health[i].String()+")")
 		}
 	}

@@ -88,7 +88,11 @@ func (q *weighted) Explain(r *Rails, p *Peer, why Why) string {
 	if r.Info(rail).Speed == 0 {
 		basis = "speed unknown, so of average weight"
 	}
-	return fmt.Sprintf("carries %d of %d messages to the peer: %s%s", w/g, total/g, basis, r.PassedOver(p))
+	share := fmt.Sprintf("%d of %d", w/g, total/g)
+	if w == total {
+		share = "all"
+	}
+	return fmt.Sprintf("carries %s messages to the peer: %s%s", share, basis, r.PassedOver(p))
 }
 
 func gcd(a, b int64) int64 {
