@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"hash/maphash"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"golnx/internal/shmclean"
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -65,6 +67,10 @@ func Open(link *Link) (*Endpoint, error) { return openWith(link, openCore) }
 type opener func(link *Link, owner providers.Owner) (providers.Core, error)
 
 func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
+	if slices.ContainsFunc(link.Rails, func(r providers.Info) bool { return r.Provider == "shm" }) {
+		// Best effort: what cannot be judged or removed stays.
+		_, _ = shmclean.Remove(shmclean.Roots{})
+	}
 	// The explicit nil matters: a nil *ofi.Core is no nil providers.Core.
 	core, err := ofi.Open(link.infos, owner, ofi.Options{
 		MaxRx:  link.set.MaxPosted + link.set.MaxUnexpected,
