@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"golnx/internal/oracle"
 )
@@ -26,7 +25,7 @@ func newProgram(t require.TestingT, choose oracle.Choose) *program {
 		domain: oracle.Domain{Choose: choose, Slots: 1500}}
 }
 
-func (p *program) step() {
+func (p *program) Step() {
 	p.domain.Step()
 	wasIndexed, groups := p.queue.core.Indexed, len(p.queue.groups.live)
 
@@ -34,7 +33,7 @@ func (p *program) step() {
 	case n == 0:
 		p.burst()
 	case n == 1:
-		p.compareAll()
+		p.CompareAll()
 	case n < 10:
 		p.find()
 	case p.domain.Grow(len(p.oracle)):
@@ -115,7 +114,7 @@ func (p *program) cancel() {
 	}
 }
 
-func (p *program) compareAll() {
+func (p *program) CompareAll() {
 	src := p.domain.Source()
 	var all, directed []Slot
 	for _, r := range p.oracle {
@@ -133,9 +132,9 @@ func (p *program) compareAll() {
 func TestLikeOracle(t *testing.T) {
 	p := newProgram(t, oracle.Seeded(1))
 	for range 1_000_000 {
-		p.step()
+		p.Step()
 	}
-	p.compareAll()
+	p.CompareAll()
 	require.Greater(t, p.indexed, 50, "crossings from flat to indexed")
 	require.Greater(t, p.flattened, 50, "crossings from indexed to flat")
 	require.Greater(t, p.inRest, 10_000, "steps with more masks than groups")
@@ -143,23 +142,6 @@ func TestLikeOracle(t *testing.T) {
 }
 
 // Short programs do, too; these shrink.
-func TestLikeOracleShort(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := newProgram(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") })
-		for range rapid.IntRange(0, 200).Draw(t, "steps") {
-			p.step()
-		}
-		p.compareAll()
-	})
-}
+func TestLikeOracleShort(t *testing.T) { oracle.RunShort(t, newProgram) }
 
-func FuzzLikeOracle(f *testing.F) {
-	f.Fuzz(func(t *testing.T, data []byte) {
-		choose, more := oracle.Bytes(data)
-		p := newProgram(t, choose)
-		for more() {
-			p.step()
-		}
-		p.compareAll()
-	})
-}
+func FuzzLikeOracle(f *testing.F) { oracle.RunFuzz(f, newProgram) }

@@ -26,9 +26,9 @@
 // which the caller keeps the receives themselves. A Queue has no lock: its
 // caller, an endpoint, holds its progress lock.
 //
-// Memory follows the largest slot and depth seen, and is kept: below 100 bytes
-// for each slot at a depth of a million. It is taken in small chunks, so that
-// no post waits for a large copy. In steady state nothing is allocated.
+// Memory follows the largest slot and depth seen, and is kept: at most 80 bytes
+// a slot at a depth of a million. It is taken in small chunks, so that no post
+// waits for a large copy. In steady state nothing is allocated.
 package srq
 
 import (
@@ -68,11 +68,8 @@ func New(seed uint64) *Queue {
 // are not compared. It refuses, and answers false, a slot that is queued
 // already, and NoSlot.
 func (q *Queue) Post(slot Slot, src, tag, ignore uint64) bool {
-	if slot == NoSlot {
-		return false
-	}
-	e := q.core.Entries.Grow(slot)
-	if e.Where != tuple.Absent {
+	e := q.core.Admit(slot)
+	if e == nil {
 		return false
 	}
 	if q.core.Indexed && q.core.Age.Len() <= tuple.FlatLow {
@@ -92,33 +89,18 @@ func (q *Queue) Post(slot Slot, src, tag, ignore uint64) bool {
 // Match takes the oldest receive that a message of this source and tag
 // matches out of the queue. If there is none, the message is unexpected.
 func (q *Queue) Match(src, tag uint64) (slot Slot, ok bool) {
-	if !q.core.Indexed {
-		i := q.core.Flat.FindReceive(src, tag)
-		if i < 0 {
-			return 0, false
-		}
-		return q.core.TakeFlat(i), true
+	slot, at := q.find(src, tag)
+	if slot == NoSlot {
+		return NoSlot, false
 	}
-	if slot = q.findIndexed(src, tag); slot == NoSlot {
-		return 0, false
-	}
-	q.takeIndexed(slot)
+	q.take(slot, at)
 	return slot, true
 }
 
 // Find answers what Match would take, and leaves it in the queue.
 func (q *Queue) Find(src, tag uint64) (slot Slot, ok bool) {
-	if !q.core.Indexed {
-		i := q.core.Flat.FindReceive(src, tag)
-		if i < 0 {
-			return 0, false
-		}
-		return q.core.Flat.Items()[i].Slot, true
-	}
-	if slot = q.findIndexed(src, tag); slot == NoSlot {
-		return 0, false
-	}
-	return slot, true
+	slot, _ = q.find(src, tag)
+	return slot, slot != NoSlot
 }
 
 // Cancel takes a receive out of the queue (fi_cancel(3)). It answers false if
@@ -127,11 +109,7 @@ func (q *Queue) Cancel(slot Slot) bool {
 	if !q.core.Has(slot) {
 		return false
 	}
-	if q.core.Indexed {
-		q.takeIndexed(slot)
-	} else {
-		q.core.TakeFlat(q.core.Flat.Position(slot))
-	}
+	q.take(slot, q.core.Flat.Position(slot))
 	return true
 }
 
@@ -146,3 +124,24 @@ func (q *Queue) All() iter.Seq[Slot] { return q.core.Slots() }
 // match, as All does: those to fail when the peer is gone. It looks at every
 // receive.
 func (q *Queue) Directed(src uint64) iter.Seq[Slot] { return q.core.SlotsFrom(src) }
+
+// find answers the oldest receive that a message matches, or NoSlot, and its
+// position if it is in Flat.
+func (q *Queue) find(src, tag uint64) (Slot, int) {
+	if q.core.Indexed {
+		return q.findIndexed(src, tag), 0
+	}
+	at := q.core.Flat.FindReceive(src, tag)
+	if at < 0 {
+		return NoSlot, 0
+	}
+	return q.core.Flat.Items()[at].Slot, at
+}
+
+func (q *Queue) take(slot Slot, at int) {
+	if q.core.Indexed {
+		q.takeIndexed(slot)
+	} else {
+		q.core.TakeFlat(at)
+	}
+}

@@ -114,11 +114,6 @@ func (q *Queue) scan(src, tag, keep uint64) Slot {
 	return NoSlot
 }
 
-func (q *Queue) takeIndexed(slot Slot) {
-	q.takeListed(slot)
-	q.forget(slot)
-}
-
 // takeListed removes a message from the age list and the indexes.
 func (q *Queue) takeListed(slot Slot) {
 	e := q.core.Entries.At(slot)
@@ -135,13 +130,6 @@ func (q *Queue) takeListed(slot Slot) {
 		}
 	}
 	q.core.TakeAge(slot)
-}
-
-// forget drops what else is known of a message that left the queue.
-func (q *Queue) forget(slot Slot) {
-	if q.core.Entries.At(slot).Src == AnySource {
-		q.unknown.Remove(slot)
-	}
 }
 
 // sourceKnown adds a message to the indexes it was left out of.

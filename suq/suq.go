@@ -24,9 +24,9 @@
 // which the caller keeps the messages themselves. A Queue has no lock: its
 // caller, an endpoint, holds its progress lock.
 //
-// Memory follows the largest slot and depth seen, and is kept: below 60 bytes
-// for each slot at a depth of a million, and 40 more for each mask in use. It
-// is taken in small chunks. In steady state nothing is allocated.
+// Memory follows the largest slot and depth seen, and is kept: at most 50 bytes
+// a slot at a depth of a million, and 35 more for each mask in use. It is taken
+// in small chunks. In steady state nothing is allocated.
 package suq
 
 import (
@@ -65,11 +65,8 @@ func New(seed uint64) *Queue {
 // Push adds a message as the newest. It refuses, and answers false, a slot that
 // is queued already, and NoSlot.
 func (q *Queue) Push(slot Slot, src, tag uint64) bool {
-	if slot == NoSlot {
-		return false
-	}
-	e := q.core.Entries.Grow(slot)
-	if e.Where != tuple.Absent {
+	e := q.core.Admit(slot)
+	if e == nil {
 		return false
 	}
 	if q.core.Indexed && q.core.Age.Len() <= tuple.FlatLow {
@@ -92,35 +89,18 @@ func (q *Queue) Push(slot Slot, src, tag uint64) bool {
 // Match takes the oldest message that a receive of this source, tag and ignore
 // mask matches out of the queue. If there is none, the receive is to be posted.
 func (q *Queue) Match(src, tag, ignore uint64) (slot Slot, ok bool) {
-	if !q.core.Indexed {
-		i := q.core.Flat.FindMessage(src, tag, ^ignore)
-		if i < 0 {
-			return 0, false
-		}
-		slot = q.core.TakeFlat(i)
-		q.forget(slot)
-		return slot, true
+	slot, at := q.find(src, tag, ^ignore)
+	if slot == NoSlot {
+		return NoSlot, false
 	}
-	if slot = q.findIndexed(src, tag, ^ignore); slot == NoSlot {
-		return 0, false
-	}
-	q.takeIndexed(slot)
+	q.take(slot, at)
 	return slot, true
 }
 
 // Peek answers what Match would take, and leaves it in the queue (FI_PEEK).
 func (q *Queue) Peek(src, tag, ignore uint64) (slot Slot, ok bool) {
-	if !q.core.Indexed {
-		i := q.core.Flat.FindMessage(src, tag, ^ignore)
-		if i < 0 {
-			return 0, false
-		}
-		return q.core.Flat.Items()[i].Slot, true
-	}
-	if slot = q.findIndexed(src, tag, ^ignore); slot == NoSlot {
-		return 0, false
-	}
-	return slot, true
+	slot, _ = q.find(src, tag, ^ignore)
+	return slot, slot != NoSlot
 }
 
 // Remove takes a message out of the queue: one that Peek answered and that is
@@ -130,12 +110,7 @@ func (q *Queue) Remove(slot Slot) bool {
 	if !q.core.Has(slot) {
 		return false
 	}
-	if q.core.Indexed {
-		q.takeIndexed(slot)
-	} else {
-		q.core.TakeFlat(q.core.Flat.Position(slot))
-		q.forget(slot)
-	}
+	q.take(slot, q.core.Flat.Position(slot))
 	return true
 }
 
@@ -173,4 +148,30 @@ func (q *Queue) From(src uint64) iter.Seq[Slot] { return q.core.SlotsFrom(src) }
 
 // Unknown iterates over the messages whose source is unknown, as All does: those
 // to ask about when a peer becomes known. It looks at no others.
-func (q *Queue) Unknown() iter.Seq[Slot] { return q.unknown.Walk }
+func (q *Queue) Unknown() iter.Seq[Slot] {
+	return func(yield func(Slot) bool) { q.unknown.Walk(yield) }
+}
+
+// find answers the oldest message that a receive matches, or NoSlot, and its
+// position if it is in Flat.
+func (q *Queue) find(src, tag, keep uint64) (Slot, int) {
+	if q.core.Indexed {
+		return q.findIndexed(src, tag, keep), 0
+	}
+	at := q.core.Flat.FindMessage(src, tag, keep)
+	if at < 0 {
+		return NoSlot, 0
+	}
+	return q.core.Flat.Items()[at].Slot, at
+}
+
+func (q *Queue) take(slot Slot, at int) {
+	if q.core.Indexed {
+		q.takeListed(slot)
+	} else {
+		q.core.TakeFlat(at)
+	}
+	if q.core.Entries.At(slot).Src == AnySource {
+		q.unknown.Remove(slot)
+	}
+}

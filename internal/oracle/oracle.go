@@ -1,6 +1,8 @@
-// Package oracle matches with slices in age order and loops over them, so that
-// one can see that it is right. Tests compare srq and suq with it.
+// Package oracle matches with slices in age order and searches them from the
+// oldest, so that one can see that it is right. Tests compare srq and suq with it.
 package oracle
+
+import "slices"
 
 // AnySource is FI_ADDR_UNSPEC.
 const AnySource = ^uint64(0)
@@ -28,22 +30,13 @@ type Receives []Receive
 
 // Find answers the position of the oldest receive that a message matches, or -1.
 func (q Receives) Find(src, tag uint64) int {
-	for i, r := range q {
-		if Matches(r, Message{Src: src, Tag: tag}) {
-			return i
-		}
-	}
-	return -1
+	m := Message{Src: src, Tag: tag}
+	return slices.IndexFunc(q, func(r Receive) bool { return Matches(r, m) })
 }
 
 // Position answers where a slot is, or -1.
 func (q Receives) Position(slot uint32) int {
-	for i, r := range q {
-		if r.Slot == slot {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(q, func(r Receive) bool { return r.Slot == slot })
 }
 
 // Messages is a queue of unexpected messages, oldest first.
@@ -51,20 +44,11 @@ type Messages []Message
 
 // Find answers the position of the oldest message that a receive matches, or -1.
 func (q Messages) Find(src, tag, ignore uint64) int {
-	for i, m := range q {
-		if Matches(Receive{Src: src, Tag: tag, Ignore: ignore}, m) {
-			return i
-		}
-	}
-	return -1
+	r := Receive{Src: src, Tag: tag, Ignore: ignore}
+	return slices.IndexFunc(q, func(m Message) bool { return Matches(r, m) })
 }
 
 // Position answers where a slot is, or -1.
 func (q Messages) Position(slot uint32) int {
-	for i, m := range q {
-		if m.Slot == slot {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(q, func(m Message) bool { return m.Slot == slot })
 }

@@ -29,6 +29,19 @@ func (c *Core) Has(slot Slot) bool {
 	return e != nil && e.Where != Absent
 }
 
+// Admit answers the entry of a slot that is to be queued; nil if the slot is
+// queued already, and for None.
+func (c *Core) Admit(slot Slot) *Entry {
+	if slot == None {
+		return nil
+	}
+	e := c.Entries.Grow(slot)
+	if e.Where != Absent {
+		return nil
+	}
+	return e
+}
+
 // AddFlat queues an entry in Flat.
 func (c *Core) AddFlat(e *Entry, item FlatItem) {
 	e.Where, e.Src = InFlat, item.Src
@@ -36,10 +49,8 @@ func (c *Core) AddFlat(e *Entry, item FlatItem) {
 }
 
 // TakeFlat removes the entry at a position of Flat.
-func (c *Core) TakeFlat(i int) Slot {
-	slot := c.Flat.TakeAt(i)
-	c.Entries.At(slot).Where = Absent
-	return slot
+func (c *Core) TakeFlat(at int) {
+	c.Entries.At(c.Flat.TakeAt(at)).Where = Absent
 }
 
 // AddAge queues an entry as the newest in Age. The caller sets Where.
