@@ -107,11 +107,10 @@ func (ep *Endpoint) checkRecv(name string, iov [][]byte, from Addr) error {
 // setBuffers pins the buffers and tells the core of them.
 func (ep *Endpoint) setBuffers(slot providers.Slot, op *rxOp, iov [][]byte) {
 	for i, b := range iov {
-		op.iov[i] = iovOf(b)
+		ep.op.IOV[i] = iovOf(b)
 		pinSlice(&op.pin, b)
 	}
-	op.iovs = uint8(len(iov))
-	ep.core.SetBuffers(slot, op.iov[:len(iov)])
+	ep.core.SetBuffers(slot, ep.op.IOV[:len(iov)])
 }
 
 // startRecv hands a message that waited to its provider, with the buffers set.
@@ -136,10 +135,10 @@ func rxError(err error) fierr.Errno {
 // which has left the SRQ.
 func (ep *Endpoint) transfer(posted, msg providers.Slot) {
 	from, to := ep.rx.at(posted), ep.rx.at(msg)
-	to.ctx, to.quiet, to.pin, to.iov, to.iovs = from.ctx, from.quiet, from.pin, from.iov, from.iovs
+	to.ctx, to.quiet, to.pin = from.ctx, from.quiet, from.pin
+	ep.core.CopyBuffers(msg, posted)
 	*from = rxOp{}
 	ep.core.ReleaseRx(posted)
-	ep.core.SetBuffers(msg, to.iov[:to.iovs])
 	ep.startRecv(msg, to)
 }
 

@@ -25,12 +25,10 @@ const (
 type rxOp struct {
 	ctx   any
 	pin   runtime.Pinner
-	iov   [providers.MaxIOV]providers.IOVec
 	from  Addr // of a posted receive: who it is for; of a message: who sent it
 	tag   uint64
 	state rxState
 	rail  int8 // of a message
-	iovs  uint8
 	quiet bool // no completion unless it fails
 }
 
