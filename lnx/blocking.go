@@ -173,8 +173,8 @@ func (ep *Endpoint) startRecvCall(ctx context.Context, from Addr, tag, ignore ui
 // message has met is waited for: its provider writes into the buffer.
 func (ep *Endpoint) withdraw(c *call, why error) error {
 	ep.lock()
-	if !ep.closed.Load() && !c.over.Load() && ep.srq.Cancel(c.slot) {
-		op := ep.rx.at(c.slot)
+	if op := ep.posted(c); op != nil {
+		ep.srq.Cancel(c.slot)
 		op.pin.Unpin()
 		*op = rxOp{}
 		ep.core.ReleaseRx(c.slot)
@@ -184,6 +184,19 @@ func (ep *Endpoint) withdraw(c *call, why error) error {
 	}
 	ep.mu.Unlock()
 	return ep.await(context.Background(), &c.waiter, c.over.Load)
+}
+
+// posted answers the receive of a call that waits in the SRQ, under the lock. The
+// slot may be another's by now.
+func (ep *Endpoint) posted(c *call) *rxOp {
+	if ep.closed.Load() || c.over.Load() {
+		return nil
+	}
+	op := ep.rx.at(c.slot)
+	if op.ctx != any(c) || op.state != rxPosted {
+		return nil
+	}
+	return op
 }
 
 // pause makes progress between two tries.
@@ -219,10 +232,7 @@ func (f *Future) Cancel() bool {
 	ep := f.c.ep
 	ep.lock()
 	defer ep.mu.Unlock()
-	if ep.closed.Load() || f.c.over.Load() || ep.rx.at(f.c.slot).ctx != f.c {
-		return false
-	}
-	if ep.rx.at(f.c.slot).state != rxPosted {
+	if ep.posted(f.c) == nil {
 		return false
 	}
 	ep.cancel(f.c.slot, fierr.ECanceled)

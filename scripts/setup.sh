@@ -110,18 +110,24 @@ apt_update() {
     [ $ok = yes ]
 }
 
-# Never removes a package, nor asks about a changed configuration file (kept).
-# A dpkg that was interrupted earlier is finished first.
+# Removes no package (a library that is replaced by its new name NAMEt64 stays, in
+# effect) and asks nothing: changed configuration files are kept. A dpkg that was
+# interrupted earlier is finished first.
 apt_install() {
-    local command=(apt-get install -y -qq --no-install-recommends --no-remove
+    local removed command=(apt-get install -y -qq --no-install-recommends
         -o "DPkg::Lock::Timeout=$lock_wait"
         -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold)
     say "installing $*"
+    removed=$("${command[@]}" --simulate "$@" 2>/dev/null | awk '
+        $1 == "Inst" { new[$2] }
+        $1 == "Remv" { old[$2] }
+        END { for (p in old) if (!((p "t64") in new)) printf " %s", p }') || true
+    [ -z "$removed" ] || { say "stopped: apt would remove$removed"; return 1; }
     "${command[@]}" "$@" >"$log" 2>&1 </dev/null && return
     if grep -qE -e 'dpkg --configure -a|--fix-broken' "$log"; then
         say "finishing an interrupted installation first"
         dpkg --configure -a >"$log" 2>&1 </dev/null || true
-        "${command[@]}" --fix-broken "$@" >>"$log" 2>&1 </dev/null && return
+        "${command[@]}" --no-remove --fix-broken "$@" >>"$log" 2>&1 </dev/null && return
     fi
     tail -n 20 "$log" >&2
     return 1
@@ -131,7 +137,7 @@ apt_install() {
 candidate_ok() {
     local version
     version=$(apt-cache policy libfabric-dev | awk '/Candidate:/ { print $2 }')
-    [ -n "$version" ] && [ "$version" != "(none)" ] && dpkg --compare-versions "$version" ge "$min_libfabric"
+    [ "${version:-(none)}" != "(none)" ] && dpkg --compare-versions "$version" ge "$min_libfabric"
 }
 
 # The mirrors that this machine takes Debian 12 from, in its own order. It asks apt
@@ -146,13 +152,9 @@ add_trixie() {
     local mirrors mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     mapfile -t mirrors < <(own_mirrors)
     [ ${#mirrors[@]} -gt 0 ] ||
-        die "apt here offers libfabric-dev $(apt-cache policy libfabric-dev | awk '/Candidate:/ { print $2 }'), and there is no reachable Debian 12 source to derive one for Debian 13 from: $by_hand"
+        die "apt has no libfabric-dev >= $min_libfabric, and no Debian 12 source that answers, to derive one for Debian 13 from: $by_hand"
     # The first keyrings of Debian 12 do not know the key of Debian 13.
-    if [ -f "$keyring" ]; then
-        apt_install --only-upgrade debian-archive-keyring
-    else
-        apt_install debian-archive-keyring
-    fi
+    apt_install debian-archive-keyring || die "apt-get could not bring debian-archive-keyring up to date"
     printf 'Package: *\nPin: release n=trixie\nPin-Priority: 100\n' >/etc/apt/preferences.d/golnx-trixie
     for mirror in "${mirrors[@]}"; do
         say "adding Debian 13 from $(sed 's,//[^/@]*@,//,' <<<"$mirror") with priority 100 ($trixie_source)"
@@ -169,7 +171,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     # With Debian 13's libc in already, Debian 12's libc6-dev no longer fits.
     apt_install "${missing[@]}" ||
         { [ -f "$trixie_source" ] && apt_install -t trixie "${missing[@]}"; } ||
-        die "apt-get could not install ${missing[*]} (an https mirror needs ca-certificates, which a minimal system lacks)"
+        die "apt-get could not install ${missing[*]}"
 fi
 if [ "$need_libfabric" = yes ]; then
     release=()

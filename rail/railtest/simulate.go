@@ -72,7 +72,7 @@ func (p Pick) Explained() string {
 const whySep = " | "
 
 // MaxPicks bounds the messages of one simulation.
-const MaxPicks = 1_000_000
+const MaxPicks = 100_000
 
 // Simulate answers where the messages of the steps go on an endpoint with these
 // rails that knows these peers. A message that cannot be sent is a Pick with an
