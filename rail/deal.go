@@ -58,7 +58,13 @@ func newDealer(rails []Info, weight []int64, seed uint64) dealer {
 	for i := range d.addr {
 		d.addr[i] = seed
 	}
-	for range seed % uint64(n) {
+	remote := uint64(0)
+	for i := range rails {
+		if !rails[i].NodeLocal {
+			remote++
+		}
+	}
+	for range seed % max(remote, 1) {
 		for i := range rails {
 			if !rails[i].NodeLocal {
 				d.enter(i, i)

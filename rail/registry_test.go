@@ -26,11 +26,11 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
-// bad answers a fixed path, usable or not.
-type bad struct{ path int }
+// bad answers a fixed path, usable or not, and counts what it hears.
+type bad struct{ path, heard int }
 
 func (b *bad) Pick(*rail.Rails, *rail.Peer, rail.Call) (int, rail.Why) { return b.path, rail.Why{} }
-func (*bad) Heard(*rail.Rails, *rail.Peer, int)                        {}
+func (b *bad) Heard(*rail.Rails, *rail.Peer, int)                      { b.heard++ }
 func (*bad) Explain(*rail.Rails, *rail.Peer, rail.Why) string          { return "because" }
 func (*bad) Ordered() bool                                             { return true }
 
@@ -60,6 +60,9 @@ func TestBadPicksAreErrors(t *testing.T) {
 	s := selector(t, nics(2), rail.Options{Policy: "BAD"})
 	p := peer(t, s, 3, paths(1, 0, 1))
 	require.Equal(t, "peer 3: rail 0 (cxi:cxi0), address 0: BAD: because", s.Explain(p, pick(t, s, p)))
+	s.Heard(p, rail.Path{Rail: 0})
+	s.Heard(p, rail.Path{Rail: 1})
+	require.Equal(t, 1, b.heard, "only the first message of a peer is told")
 	require.NoError(t, s.SetHealth(0, rail.Down))
 	for _, b.path = range []int{0, 2, -1, 1 << 40} {
 		_, err := s.Pick(p, rail.Call{})

@@ -141,7 +141,21 @@ func TestHeard(t *testing.T) {
 	require.NoError(t, s.SetHealth(2, rail.Down))
 	p = peer(t, s, 3, reach)
 	s.Heard(p, rail.Path{Rail: 2, Addr: 1})
-	require.NotEqual(t, 2, pick(t, s, p).Rail, "a rail that is down cannot answer")
+	s.Heard(p, rail.Path{Rail: 1, Addr: 1})
+	require.Equal(t, rail.Path{Rail: 1, Addr: 1}, pick(t, s, p).Path, "a rail that is down cannot answer")
+}
+
+// Addresses behind a rail take their turns in the order they were given.
+func TestAddressesKeepTheirOrder(t *testing.T) {
+	s := selector(t, nics(2), rail.Options{Policy: rail.PerMsg})
+	var given []rail.Path
+	for a := 40; a > 0; a-- {
+		given = append(given, rail.Path{Rail: a % 2, Addr: a})
+	}
+	p := peer(t, s, 0, given)
+	for _, want := range given {
+		require.Equal(t, want, pick(t, s, p).Path)
+	}
 }
 
 // Two groups of peers that reach different rails and come alternately: each
@@ -196,7 +210,7 @@ func TestSeedSpreadsProcesses(t *testing.T) {
 				rails[ch.Rail]++
 				addrs[ch.Addr]++
 			}
-			require.Len(t, rails, 4)
+			require.Equal(t, map[int]int{1: 3, 2: 3, 3: 3, 4: 3}, rails)
 			require.Equal(t, map[int]int{0: 4, 1: 4, 2: 4}, addrs)
 		})
 	}

@@ -126,7 +126,7 @@ func TestSimulateRefusesStepsWithoutSense(t *testing.T) {
 		"recv A shm from cxi:cxi0":      "line 5: no message from A's cxi:cxi0 can come in over shm",
 		"recv A cxi:cxi0 from cxi:no":   "line 5: no message from A's cxi:no can come in over cxi:cxi0",
 		"down cxi":                      `line 5: rail "cxi" is not in the link`,
-		"send A x100000\nsend A":       "line 6: more than 100000 messages",
+		"send A x100000\nsend A":        "line 6: more than 100000 messages",
 	} {
 		c := parse(t, head+step+"\n")
 		_, err := c.Simulate()
