@@ -63,6 +63,7 @@ func Links(opts Options) (*Listing, error) {
 	if len(set.spec) == 0 {
 		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
 	}
+	set.warnAliases()
 	finder := finder{known: map[string][]*ofi.Info{}}
 	listing := &Listing{}
 	var errs []error
@@ -105,24 +106,39 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 	link := &Link{set: set}
 	var full linkspec.Link
 	for _, m := range spec.Members {
-		traits, err := f.provider(m.Provider)
+		traits, err := f.provider(alias(set.ProviderAlias, m.Provider))
 		if err != nil {
 			return nil, left, err
 		}
 		if slices.ContainsFunc(full.Members, func(o linkspec.Member) bool { return o.Provider == traits.Name }) {
 			return nil, left, fmt.Errorf("%s is named twice: %s is another name for it", traits.Name, m.Provider)
 		}
-		if traits.Name != m.Provider {
+		switch _, aliased := set.ProviderAlias[m.Provider]; {
+		case aliased:
+			leave(m.Provider, "is an alias of %s", traits.Name)
+		case traits.Name != m.Provider:
 			leave(m.Provider, "became %s, which has the peer interface", traits.Name)
 		}
 		if traits.NodeLocal && set.DisableShm {
 			leave(m.Provider, "disabled by %s or Options.DisableShm", linkspec.EnvDisableShm)
 			continue
 		}
-		infos, err := f.member(traits, m, leave)
+		wanted := slices.Clone(m.Domains)
+		for i, d := range wanted {
+			wanted[i] = alias(set.DomainAlias, d)
+		}
+		infos, err := f.member(traits, wanted, leave)
 		if err != nil {
 			return nil, left, err
 		}
+		rails := make([]providers.Info, len(infos))
+		for i, info := range infos {
+			rails[i] = info.Info
+			if traits.Name != m.Provider && set.ProviderAlias[m.Provider] != "" || wanted != nil && wanted[i] != m.Domains[i] {
+				rails[i].Alias = strings.Join(append([]string{m.Provider}, m.Domains[min(i, len(m.Domains)):min(i+1, len(m.Domains))]...), ":")
+			}
+		}
+		link.Rails = append(link.Rails, rails...)
 		full.Members = append(full.Members, canonical(traits.Name, domainsOf(infos)))
 		link.infos = append(link.infos, infos...)
 	}
@@ -133,9 +149,6 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 		return nil, left, fmt.Errorf("it has %d domains: at most %d can be linked, so name those you want", len(link.infos), providers.MaxRails)
 	}
 	link.Name, link.LeftOut = full.String(), left
-	for _, info := range link.infos {
-		link.Rails = append(link.Rails, info.Info)
-	}
 	link.Info = representative(link.Rails)
 	return link, left, nil
 }
@@ -176,7 +189,7 @@ func (f *finder) available() string {
 }
 
 // member finds one info for each domain that a member of a spec asks for.
-func (f *finder) member(traits providers.Traits, m linkspec.Member, leave func(what, reason string, args ...any)) ([]*ofi.Info, error) {
+func (f *finder) member(traits providers.Traits, domains []string, leave func(what, reason string, args ...any)) ([]*ofi.Info, error) {
 	all, err := f.discover(traits)
 	if err != nil {
 		return nil, err
@@ -184,7 +197,6 @@ func (f *finder) member(traits providers.Traits, m linkspec.Member, leave func(w
 	if len(all) == 0 {
 		return nil, fmt.Errorf("provider %s offers nothing: libfabric has it not built in, or finds no device for it; available here: %s", traits.Name, f.available())
 	}
-	domains := m.Domains
 	if len(domains) == 0 {
 		domains = domainsOf(all)
 		slices.Sort(domains)

@@ -24,6 +24,12 @@ type Options struct {
 	// endpoint closes, as FI_LNX_DUMP_STATS does.
 	DumpStats bool
 
+	// ProviderAlias and DomainAlias let a spec for hardware run without it: a
+	// provider or domain of the spec that is a key stands for the value, as
+	// "cxi": "tcp;ofi_rxm" and "cxi0": "lo". Nil takes LNX_PROVIDER_ALIAS and
+	// LNX_DOMAIN_ALIAS. Links warns on standard error when any are in use.
+	ProviderAlias, DomainAlias map[string]string
+
 	// Seed varies between processes which of a peer's addresses a pinning
 	// policy begins with; a rank will do.
 	Seed uint64
@@ -76,6 +82,9 @@ func (o Options) resolve() (settings, error) {
 	}
 	s.DisableShm = s.DisableShm || env.DisableShm
 	s.DumpStats = s.DumpStats || env.DumpStats
+	if err := s.setAliases(); err != nil {
+		return s, err
+	}
 	return s, s.setDefaults()
 }
 

@@ -27,6 +27,8 @@ type Info struct {
 	TxSize uint64 `json:"tx_size"`
 	// CQDataSize is the number of bytes of remote CQ data, 0 to 8.
 	CQDataSize uint64 `json:"cq_data_size"`
+	// Alias is what the spec calls the rail, where that is not what it is.
+	Alias string `json:"alias,omitempty"`
 	// NodeLocal says that the provider reaches this node only.
 	NodeLocal bool `json:"node_local"`
 	NIC       NIC  `json:"nic"`
@@ -44,9 +46,15 @@ type NIC struct {
 	State  string `json:"state,omitempty"`
 }
 
-// Name is the rail's name in specs and tables: provider:domain, or the provider
-// alone where both are the same.
+// Name is the rail's name in tables: provider:domain as a spec has it, or the
+// provider alone where both are the same. An alias stands before it, as
+// "cxi:cxi0=tcp;ofi_rxm:lo".
 func (i Info) Name() string {
+	if i.Alias != "" {
+		name := i.Alias
+		i.Alias = ""
+		return name + "=" + i.Name()
+	}
 	if i.Domain == i.Provider {
 		return i.Provider
 	}
