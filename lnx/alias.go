@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"golnx/linkspec"
 )
 
 // Variables that let a spec for hardware run on a machine without it, as
@@ -67,6 +69,21 @@ func (s *settings) warnAliases() {
 		}
 	}
 	fmt.Fprintf(os.Stderr, "lnx: ALIASES IN USE, FOR DEVELOPMENT ONLY: %s\n", strings.Join(words, ", "))
+}
+
+// aliasOf answers what the spec calls rail i of a member, "" if that is its name.
+func (s *settings) aliasOf(m linkspec.Member, i int) string {
+	_, aliased := s.ProviderAlias[m.Provider]
+	if len(m.Domains) == 0 {
+		if !aliased {
+			return ""
+		}
+		return m.Provider
+	}
+	if _, ok := s.DomainAlias[m.Domains[i]]; !ok && !aliased {
+		return ""
+	}
+	return m.Provider + ":" + m.Domains[i]
 }
 
 // alias answers what a name of the spec stands for.

@@ -123,22 +123,19 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 			leave(m.Provider, "disabled by %s or Options.DisableShm", linkspec.EnvDisableShm)
 			continue
 		}
-		wanted := slices.Clone(m.Domains)
-		for i, d := range wanted {
-			wanted[i] = alias(set.DomainAlias, d)
+		domains := slices.Clone(m.Domains)
+		for i, d := range domains {
+			domains[i] = alias(set.DomainAlias, d)
 		}
-		infos, err := f.member(traits, wanted, leave)
+		infos, err := f.member(traits, domains, leave)
 		if err != nil {
 			return nil, left, err
 		}
-		rails := make([]providers.Info, len(infos))
 		for i, info := range infos {
-			rails[i] = info.Info
-			if traits.Name != m.Provider && set.ProviderAlias[m.Provider] != "" || wanted != nil && wanted[i] != m.Domains[i] {
-				rails[i].Alias = strings.Join(append([]string{m.Provider}, m.Domains[min(i, len(m.Domains)):min(i+1, len(m.Domains))]...), ":")
-			}
+			r := info.Info
+			r.Alias = set.aliasOf(m, i)
+			link.Rails = append(link.Rails, r)
 		}
-		link.Rails = append(link.Rails, rails...)
 		full.Members = append(full.Members, canonical(traits.Name, domainsOf(infos)))
 		link.infos = append(link.infos, infos...)
 	}
