@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func pair(t *testing.T, opts Options) (a, b *Endpoint, toB, toA Addr) {
+func pair(t testing.TB, opts Options) (a, b *Endpoint, toB, toA Addr) {
 	t.Helper()
 	l, err := Links(opts)
 	require.NoError(t, err)

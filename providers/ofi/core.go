@@ -6,9 +6,6 @@ package ofi
 
 #cgo noescape gx_send
 #cgo noescape gx_sendv
-#cgo noescape gx_start
-#cgo noescape gx_progress
-#cgo noescape gx_spin
 */
 import "C"
 
@@ -132,6 +129,9 @@ func (c *Core) Insert(rail int, addr []byte) (uint64, error) { return c.rails[ra
 
 // Remove implements [providers.Core].
 func (c *Core) Remove(rail int, addr uint64) error { return c.rails[rail].av.Remove(addr) }
+
+// handle passes C memory to C as a number.
+func handle(p unsafe.Pointer) C.uintptr_t { return C.uintptr_t(uintptr(p)) }
 
 func (c *Core) rxAt(slot providers.Slot) *C.struct_gx_rx {
 	return (*C.struct_gx_rx)(unsafe.Add(c.rx[slot/chunk], uintptr(slot%chunk)*unsafe.Sizeof(C.struct_gx_rx{})))
@@ -260,7 +260,7 @@ func (c *Core) Unexpected(slot providers.Slot) providers.Message {
 
 // Start implements [providers.Core].
 func (c *Core) Start(slot providers.Slot) error {
-	return hot("start_tag", int(C.gx_start(c.rxAt(slot))))
+	return hot("start_tag", int(C.gx_start(handle(unsafe.Pointer(c.rxAt(slot))))))
 }
 
 // Whose implements [providers.Core].
@@ -271,7 +271,7 @@ func (c *Core) Whose(slot providers.Slot) uint64 {
 
 // Send implements [providers.Core].
 func (c *Core) Send(rail int, op *providers.SendOp) error {
-	r, tx := c.rails[rail].c, c.txAt(op.Slot)
+	r, tx := handle(unsafe.Pointer(c.rails[rail].c)), handle(unsafe.Pointer(c.txAt(op.Slot)))
 	dest, tag, data, flags := C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags)
 	if op.Count == 1 {
 		return hot("fi_tsend", int(C.gx_send(r, op.IOV[0].Base, C.size_t(op.IOV[0].Len), dest, tag, data, flags, tx)))
@@ -290,7 +290,7 @@ func (c *Core) scatter(op *providers.SendOp) {
 
 // Progress implements [providers.Core].
 func (c *Core) Progress(rails uint64) int {
-	n := int(C.gx_progress(c.c, C.uint64_t(rails)))
+	n := int(C.gx_progress(handle(unsafe.Pointer(c.c)), C.uint64_t(rails)))
 	if c.c.freed != 0 {
 		c.reclaim()
 	}
@@ -299,7 +299,7 @@ func (c *Core) Progress(rails uint64) int {
 
 // Spin implements [providers.Core].
 func (c *Core) Spin(hotRails, all uint64, rounds int) int {
-	n := int(C.gx_spin(c.c, C.uint64_t(hotRails), C.uint64_t(all), C.uint32_t(rounds)))
+	n := int(C.gx_spin(handle(unsafe.Pointer(c.c)), C.uint64_t(hotRails), C.uint64_t(all), C.uint32_t(rounds)))
 	if c.c.freed != 0 {
 		c.reclaim()
 	}

@@ -437,8 +437,8 @@ void gx_rail_free(struct gx_rail *rail)
 
 /* ---- data path ---- */
 
-ssize_t gx_sendv(struct gx_rail *rail, size_t count, uint64_t dest, uint64_t tag,
-		 uint64_t data, uint64_t flags, struct gx_tx *tx)
+static ssize_t sendv(struct gx_rail *rail, size_t count, uint64_t dest, uint64_t tag,
+		     uint64_t data, uint64_t flags, struct gx_tx *tx)
 {
 	struct fi_msg_tagged msg = {
 		.msg_iov = rail->core->iov,
@@ -452,19 +452,29 @@ ssize_t gx_sendv(struct gx_rail *rail, size_t count, uint64_t dest, uint64_t tag
 	return fi_tsendmsg(rail->ep, &msg, flags | FI_COMPLETION);
 }
 
-ssize_t gx_send(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest,
-		uint64_t tag, uint64_t data, uint64_t flags, struct gx_tx *tx)
+ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
+		 uint64_t data, uint64_t flags, uintptr_t tx)
 {
+	return sendv((struct gx_rail *) rail, count, dest, tag, data, flags, (struct gx_tx *) tx);
+}
+
+ssize_t gx_send(uintptr_t to, const void *buf, size_t len, uint64_t dest,
+		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t slot)
+{
+	struct gx_rail *rail = (struct gx_rail *) to;
+	struct gx_tx *tx = (struct gx_tx *) slot;
+
 	if (!flags)
 		return fi_tsend(rail->ep, buf, len, NULL, dest, tag, &tx->hdr);
 	rail->core->iov[0].iov_base = (void *) buf;
 	rail->core->iov[0].iov_len = len;
-	return gx_sendv(rail, 1, dest, tag, data, flags, tx);
+	return sendv(rail, 1, dest, tag, data, flags, tx);
 }
 
 // Gives an unexpected message its buffers; they stand in rx->iov.
-int gx_start(struct gx_rx *rx)
+int gx_start(uintptr_t slot)
 {
+	struct gx_rx *rx = (struct gx_rx *) slot;
 	struct gx_rail *rail = rail_of(rx);
 	int ret;
 
@@ -480,7 +490,7 @@ uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx)
 	return rail->whose ? rail->whose(&rx->entry) : FI_ADDR_UNSPEC;
 }
 
-uint64_t gx_progress(struct gx_core *core, uint64_t rails)
+static uint64_t progress(struct gx_core *core, uint64_t rails)
 {
 	while (rails) {
 		(void) fi_cq_read(core->rails[__builtin_ctzll(rails)]->cq, NULL, 0);
@@ -489,15 +499,20 @@ uint64_t gx_progress(struct gx_core *core, uint64_t rails)
 	return core->tail - core->head;
 }
 
+uint64_t gx_progress(uintptr_t core, uint64_t rails)
+{
+	return progress((struct gx_core *) core, rails);
+}
+
 // Drives the hot rails every time round and the others once in sixteen, until a
 // completion is there or the rounds are over.
-uint64_t gx_spin(struct gx_core *core, uint64_t hot, uint64_t all, uint32_t spins)
+uint64_t gx_spin(uintptr_t core, uint64_t hot, uint64_t all, uint32_t spins)
 {
 	uint64_t n;
 	uint32_t i;
 
 	for (i = 0; i < spins; i++) {
-		n = gx_progress(core, i % 16 ? hot : all);
+		n = progress((struct gx_core *) core, i % 16 ? hot : all);
 		if (n)
 			return n;
 	}

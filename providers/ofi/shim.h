@@ -116,14 +116,16 @@ int gx_grow_ring(struct gx_core *core);
 struct gx_rail *gx_rail_new(struct gx_core *core, uint32_t iov_limit);
 void gx_rail_free(struct gx_rail *rail);
 
-ssize_t gx_send(struct gx_rail *rail, const void *buf, size_t len, uint64_t dest,
-		uint64_t tag, uint64_t data, uint64_t flags, struct gx_tx *tx);
-ssize_t gx_sendv(struct gx_rail *rail, size_t count, uint64_t dest, uint64_t tag,
-		 uint64_t data, uint64_t flags, struct gx_tx *tx);
-int gx_start(struct gx_rx *rx);
+// The data path takes its objects as integers, which spares cgo's checks of
+// pointer arguments. They are all C memory.
+ssize_t gx_send(uintptr_t rail, const void *buf, size_t len, uint64_t dest,
+		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
+		 uint64_t data, uint64_t flags, uintptr_t tx);
+int gx_start(uintptr_t rx);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
 
-uint64_t gx_progress(struct gx_core *core, uint64_t rails);
-uint64_t gx_spin(struct gx_core *core, uint64_t hot, uint64_t all, uint32_t spins);
+uint64_t gx_progress(uintptr_t core, uint64_t rails);
+uint64_t gx_spin(uintptr_t core, uint64_t hot, uint64_t all, uint32_t spins);
 
 #endif

@@ -1,0 +1,63 @@
+package lnx
+
+import (
+	"testing"
+
+	"golnx/providers/fierr"
+)
+
+// BenchmarkRoundTrip sends a message back and forth between two endpoints of one
+// goroutine, so that nothing but the layer and the provider is measured.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, links := range []string{"shm", "shm+tcp:lo"} {
+		b.Run("links="+links+"/size=8", func(b *testing.B) {
+			x, y, toY, toX := pair(b, Options{Links: links})
+			out, in := make([]byte, 8), make([]byte, 8)
+			entries := make([]Entry, 8)
+			move := func(from, to *Endpoint, dst, src Addr) {
+				check(b, to.TRecv(in, src, 1, 0, nil))
+				for {
+					err := from.TSend(out, dst, 1, nil)
+					if err == nil {
+						break
+					}
+					if err != fierr.Again {
+						b.Fatal(err)
+					}
+					to.CQ().Read(entries) // connects
+				}
+				want(b, from, entries, FlagSend)
+				want(b, to, entries, FlagRecv)
+			}
+			move(x, y, toY, toX)
+			move(y, x, toX, toY)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				move(x, y, toY, toX)
+				move(y, x, toX, toY)
+			}
+		})
+	}
+}
+
+func check(tb testing.TB, err error) {
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func want(tb testing.TB, ep *Endpoint, entries []Entry, flag Flags) {
+	for {
+		n, err := ep.CQ().Read(entries)
+		if err == nil {
+			if n != 1 || entries[0].Flags&flag == 0 {
+				tb.Fatalf("%d completions, the first %+v", n, entries[0])
+			}
+			return
+		}
+		if err != fierr.Again {
+			tb.Fatal(err)
+		}
+	}
+}
