@@ -13,8 +13,9 @@ export LC_ALL=C # apt's answers are read below
 
 min_libfabric=2.1
 lock_wait=120 # seconds to wait for another apt or dpkg
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+log=$work/log
+trap 'rm -rf "$work"' EXIT
 
 case "${1:-}" in
     "") want_test=no ;;
@@ -47,16 +48,13 @@ libfabric_version() { pkg-config --modversion libfabric 2>/dev/null || echo none
 # Headers and library have to be there, and to be of one version: the peer
 # interface changes between minor versions.
 libfabric_works() {
-    local program flags works=no
-    program=$(mktemp)
+    local flags
     read -ra flags <<<"$(pkg-config --cflags --libs libfabric 2>/dev/null)"
-    if compile -o "$program" "${flags[@]}" <<'C' && "$program" 2>/dev/null; then works=yes; fi
+    compile -o "$work/probe" "${flags[@]}" <<'C' && "$work/probe" 2>/dev/null
 #include <rdma/fabric.h>
 #include <rdma/providers/fi_peer.h>
 int main(void) { return fi_version() != FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION); }
 C
-    rm -f "$program"
-    [ "$works" = yes ]
 }
 
 can_reach_modules() {
@@ -96,6 +94,8 @@ have apt-get || die "no apt-get here: $by_hand"
 
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l APT_LISTCHANGES_FRONTEND=none
 
+trixie_source=/etc/apt/sources.list.d/golnx-trixie.sources # is there once it has worked
+
 # apt-get install can wait for its lock, apt-get update cannot.
 apt_update() {
     local deadline=$((SECONDS + lock_wait)) ok
@@ -110,11 +110,10 @@ apt_update() {
     [ $ok = yes ]
 }
 
-# Removes no package (a library that is replaced by its new name NAMEt64 stays, in
-# effect) and asks nothing: changed configuration files are kept. A dpkg that was
-# interrupted earlier is finished first.
+# Removes no package, save a library that only changes its name to NAMEt64. Asks
+# nothing; changed configuration files are kept. Finishes an interrupted dpkg first.
 apt_install() {
-    local removed command=(apt-get install -y -qq --no-install-recommends
+    local removed release=() command=(apt-get install -y -qq --no-install-recommends
         -o "DPkg::Lock::Timeout=$lock_wait"
         -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold)
     say "installing $*"
@@ -126,8 +125,12 @@ apt_install() {
     "${command[@]}" "$@" >"$log" 2>&1 </dev/null && return
     if grep -qE -e 'dpkg --configure -a|--fix-broken' "$log"; then
         say "finishing an interrupted installation first"
-        dpkg --configure -a >"$log" 2>&1 </dev/null || true
-        "${command[@]}" --no-remove --fix-broken "$@" >>"$log" 2>&1 </dev/null && return
+        [ -f "$trixie_source" ] && release=(-t trixie)
+        {
+            dpkg --configure -a
+            "${command[@]}" --no-remove --fix-broken "${release[@]}"
+            "${command[@]}" "$@"
+        } >"$log" 2>&1 </dev/null && return
     fi
     tail -n 20 "$log" >&2
     return 1
@@ -147,9 +150,8 @@ own_mirrors() {
         sed -n 's/^bookworm Debian Debian main //p' | awk '!/^cdrom:/ && !seen[$0]++'
 }
 
-trixie_source=/etc/apt/sources.list.d/golnx-trixie.sources
 add_trixie() {
-    local mirrors mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    local mirrors mirror candidate=$work/trixie.sources keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     mapfile -t mirrors < <(own_mirrors)
     [ ${#mirrors[@]} -gt 0 ] ||
         die "apt has no libfabric-dev >= $min_libfabric, and no Debian 12 source that answers, to derive one for Debian 13 from: $by_hand"
@@ -158,10 +160,11 @@ add_trixie() {
     printf 'Package: *\nPin: release n=trixie\nPin-Priority: 100\n' >/etc/apt/preferences.d/golnx-trixie
     for mirror in "${mirrors[@]}"; do
         say "adding Debian 13 from $(sed 's,//[^/@]*@,//,' <<<"$mirror") with priority 100 ($trixie_source)"
-        printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$mirror" "$keyring" >"$trixie_source"
-        apt_update --error-on=any -o Dir::Etc::SourceList="$trixie_source" -o Dir::Etc::SourceParts=- \
-            -o APT::Get::List-Cleanup=0 && return
-        rm -f "$trixie_source"
+        printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$mirror" "$keyring" >"$candidate"
+        if apt_update --error-on=any -o Dir::Etc::SourceList="$candidate" -o Dir::Etc::SourceParts=- -o APT::Get::List-Cleanup=0; then
+            install -m 644 "$candidate" "$trixie_source"
+            return
+        fi
     done
     die "none of this machine's Debian 12 mirrors has Debian 13: $by_hand"
 }
@@ -176,7 +179,7 @@ fi
 if [ "$need_libfabric" = yes ]; then
     release=()
     if ! candidate_ok; then
-        add_trixie
+        [ -f "$trixie_source" ] || add_trixie # there already after an interrupted run
         release=(-t trixie)
     fi
     apt_install "${release[@]}" libfabric-dev || die "apt-get could not install libfabric-dev"
