@@ -94,11 +94,11 @@ func TestInteropUnknownSender(t *testing.T) {
 			x := newExchange(t, c, lnx.Options{Links: "shm+tcp:lo", DisableShm: rail != "shm"}, nil)
 			c.insert(t, x.ep.Name())
 			x.begin(t, phase{"send", 64, 8, 64})
-			for x.arrived() < 64 {
-				require.NoError(t, errors.Join(x.ctx.Err(), x.reap(x.ep.CQ().Read(x.entries[:]))))
+			for x.arrived() < 64 && x.err == nil {
+				x.reap(x.ep.CQ().Read(x.entries[:]))
 			}
 			x.insert(t, c.blob)
-			require.NoError(t, x.play())
+			x.play(t)
 			x.end(t)
 			x.requireRail(t, rail, 64)
 		})
@@ -181,6 +181,7 @@ type exchange struct {
 	entries      [16]lnx.Entry
 	want         [1 << 16]byte
 
+	err                  error
 	sent, received       int // in the phase
 	messages, unexpected int // in all phases; unexpected for certain
 }
@@ -223,12 +224,9 @@ func (x *exchange) insert(t *testing.T, blob []byte) {
 func (x *exchange) run(t *testing.T, phases []phase) {
 	t.Helper()
 	for _, p := range phases {
-		x.begin(t, p)
 		start := time.Now()
-		if err := x.play(); err != nil {
-			require.FailNow(t, err.Error(), "C %s, %d of %d B: %d sent, %d received; %v; %v",
-				p.role, p.count, p.size, x.sent, x.received, context.Cause(x.ctx), x.ep.Stats())
-		}
+		x.begin(t, p)
+		x.play(t)
 		x.end(t)
 		t.Logf("C %s, %d of %d B, window %d: %v", p.role, p.count, p.size, p.window, time.Since(start).Round(time.Millisecond))
 	}
@@ -245,14 +243,20 @@ func (x *exchange) begin(t *testing.T, p phase) {
 }
 
 // play plays the role that answers C's.
-func (x *exchange) play() error {
+func (x *exchange) play(t *testing.T) {
+	t.Helper()
 	switch x.role {
 	case "ping", "pong":
-		return x.echo(x.role == "pong")
+		x.echo(x.role == "pong")
 	case "send":
-		return x.recvWindows()
+		x.recvWindows()
+	case "recv":
+		x.sendWindows()
 	}
-	return x.sendWindows()
+	if x.err != nil {
+		require.FailNow(t, x.err.Error(), "%+v: %d sent, %d received; %v; %v",
+			x.phase, x.sent, x.received, context.Cause(x.ctx), x.ep.Stats())
+	}
 }
 
 // end compares what both sides did.
@@ -301,130 +305,120 @@ func (x *exchange) arrived() (n uint64) {
 	return n
 }
 
+// What follows does nothing once x.err is set.
+
 // echo uses the blocking calls when it answers.
-func (x *exchange) echo(first bool) error {
+func (x *exchange) echo(first bool) {
 	in, out := x.recvs[0], x.sends[0]
-	for i := range x.count {
-		var err error
+	for i := 0; i < x.count && x.err == nil; i++ {
 		if first {
-			err = errors.Join(x.recvMessage(in, i, false), x.sendMessage(out, i), x.await(in, out))
-		} else {
-			from, ignore := x.accept(i, false)
-			in.buf = in.mem[:x.sizeOf(i)]
-			var info lnx.RecvInfo
-			info, err = x.ep.Recv(x.ctx, from, x.tagOf(i), ignore, in.buf)
-			in.entry = lnx.Entry{Len: info.Len, Tag: info.Tag, Src: info.From}
+			x.recvMessage(in, i, false)
+			x.sendMessage(out, i)
+			x.await(in, out)
+			x.verify(in, i)
+			continue
 		}
-		if err = errors.Join(err, x.verify(in, i)); err != nil {
-			return err
-		}
-		if !first {
+		from, ignore := x.accept(i, false)
+		in.buf = in.mem[:x.sizeOf(i)]
+		var info lnx.RecvInfo
+		info, x.err = x.ep.Recv(x.ctx, from, x.tagOf(i), ignore, in.buf)
+		in.entry = lnx.Entry{Len: info.Len, Tag: info.Tag, Src: info.From}
+		x.verify(in, i)
+		if x.err == nil {
 			x.fill(out, i)
-			if err := x.ep.Send(x.ctx, x.to, x.tagOf(i), out.buf); err != nil {
-				return err
-			}
+			x.err = x.ep.Send(x.ctx, x.to, x.tagOf(i), out.buf)
 			x.sent++
 		}
 	}
-	return nil
 }
 
-func (x *exchange) sendWindows() error {
-	for i := 0; i < x.count; i += x.window {
-		err := x.post(func() error { return x.ep.TRecv(nil, x.to, ackTag(x.tag), 0, &x.ack) }, &x.ack)
+func (x *exchange) sendWindows() {
+	for i := 0; i < x.count && x.err == nil; i += x.window {
+		x.post(&x.ack, func() error { return x.ep.TRecv(nil, x.to, ackTag(x.tag), 0, &x.ack) })
 		for j, s := range x.sends[:x.window] {
-			err = errors.Join(err, x.sendMessage(s, i+j))
+			x.sendMessage(s, i+j)
 		}
-		if err = errors.Join(err, x.await(x.sends[:x.window]...), x.await(&x.ack)); err != nil {
-			return err
-		}
+		x.await(x.sends[:x.window]...)
+		x.await(&x.ack)
 	}
-	return nil
 }
 
 // recvWindows takes every other window unexpected: the last message is received
 // first, so that the others are there before their receives are posted.
-func (x *exchange) recvWindows() (err error) {
+func (x *exchange) recvWindows() {
 	last := x.window - 1
-	for i := 0; i < x.count; i += x.window {
+	for i := 0; i < x.count && x.err == nil; i += x.window {
 		early := i/x.window%2 == 1
 		if early {
-			err = errors.Join(x.recvMessage(x.recvs[last], i+last, true), x.await(x.recvs[last]))
+			x.recvMessage(x.recvs[last], i+last, true)
+			x.await(x.recvs[last])
 			x.unexpected += last
 		}
 		for j, r := range x.recvs[:last] {
-			err = errors.Join(err, x.recvMessage(r, i+j, false))
+			x.recvMessage(r, i+j, false)
 		}
 		if !early {
-			err = errors.Join(err, x.recvMessage(x.recvs[last], i+last, true))
+			x.recvMessage(x.recvs[last], i+last, true)
 		}
-		err = errors.Join(err, x.await(x.recvs[:x.window]...))
+		x.await(x.recvs[:x.window]...)
 		for j, r := range x.recvs[:x.window] {
-			err = errors.Join(err, x.verify(r, i+j))
+			x.verify(r, i+j)
 		}
-		err = errors.Join(err, x.post(func() error { return x.ep.TSend(nil, x.to, ackTag(x.tag), &x.ack) }, &x.ack), x.await(&x.ack))
-		if err != nil {
-			return err
-		}
+		x.post(&x.ack, func() error { return x.ep.TSend(nil, x.to, ackTag(x.tag), &x.ack) })
+		x.await(&x.ack)
 	}
-	return nil
 }
 
-func (x *exchange) sendMessage(s *transfer, i int) error {
+func (x *exchange) sendMessage(s *transfer, i int) {
 	x.fill(s, i)
+	x.post(s, func() error { return x.ep.TSend(s.buf, x.to, x.tagOf(i), s) })
 	x.sent++
-	return x.post(func() error { return x.ep.TSend(s.buf, x.to, x.tagOf(i), s) }, s)
 }
 
-func (x *exchange) recvMessage(r *transfer, i int, exact bool) error {
+func (x *exchange) recvMessage(r *transfer, i int, exact bool) {
 	r.buf = r.mem[:x.sizeOf(i)]
 	clear(r.buf)
 	from, ignore := x.accept(i, exact)
-	return x.post(func() error { return x.ep.TRecv(r.buf, from, x.tagOf(i), ignore, r) }, r)
+	x.post(r, func() error { return x.ep.TRecv(r.buf, from, x.tagOf(i), ignore, r) })
 }
 
 // post starts a transfer, reading completions while there is no room.
-func (x *exchange) post(start func() error, tr *transfer) error {
-	tr.done = false
-	for {
+func (x *exchange) post(tr *transfer, start func() error) {
+	for tr.done = false; x.err == nil; x.reap(x.ep.CQ().Read(x.entries[:])) {
 		if err := start(); !errors.Is(err, fierr.EAgain) {
-			return err
-		}
-		if err := errors.Join(x.ctx.Err(), x.reap(x.ep.CQ().Read(x.entries[:]))); err != nil {
-			return err
+			x.err = err
+			return
 		}
 	}
 }
 
 // await reads completions until the transfers are done.
-func (x *exchange) await(transfers ...*transfer) error {
+func (x *exchange) await(transfers ...*transfer) {
 	for _, tr := range transfers {
-		for !tr.done {
-			if err := x.reap(x.ep.CQ().Wait(x.ctx, x.entries[:])); err != nil {
-				return err
-			}
+		for !tr.done && x.err == nil {
+			x.reap(x.ep.CQ().Wait(x.ctx, x.entries[:]))
 		}
 	}
-	return nil
 }
 
 // reap takes what reading the CQ answered.
-func (x *exchange) reap(n int, err error) error {
-	switch {
-	case errors.Is(err, fierr.EAgain):
-		return nil
-	case errors.Is(err, fierr.EAvail):
-		failed, err := x.ep.CQ().ReadErr()
-		if err != nil {
-			return err
-		}
-		return failed
-	}
+func (x *exchange) reap(n int, err error) {
 	for _, e := range x.entries[:n] {
 		tr := e.Context.(*transfer)
 		tr.entry, tr.done = e, true
 	}
-	return err
+	switch {
+	case errors.Is(err, fierr.EAgain):
+		err = x.ctx.Err()
+	case errors.Is(err, fierr.EAvail):
+		var failed *lnx.ErrEntry
+		if failed, err = x.ep.CQ().ReadErr(); err == nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		x.err = err
+	}
 }
 
 // --- contents and matching, as in lnxpeer.c ---
@@ -474,15 +468,17 @@ func (x *exchange) pattern(buf []byte, i int) {
 	}
 }
 
-func (x *exchange) verify(r *transfer, i int) error {
+func (x *exchange) verify(r *transfer, i int) {
+	if x.err != nil {
+		return
+	}
 	want, got := x.want[:x.sizeOf(i)], r.entry
 	x.pattern(want, i)
-	switch {
-	case got.Len != len(want) || got.Tag != x.tagOf(i) || got.Src != x.to:
-		return fmt.Errorf("message %d: %d bytes, tag %#x, from %d; want %d, %#x, %d", i, got.Len, got.Tag, got.Src, len(want), x.tagOf(i), x.to)
-	case !bytes.Equal(r.buf, want):
-		return fmt.Errorf("message %d of %d bytes, tag %#x: contents differ", i, len(want), x.tagOf(i))
+	if got.Len != len(want) || got.Tag != x.tagOf(i) || got.Src != x.to {
+		x.err = fmt.Errorf("message %d: %d bytes, tag %#x, from %d; want %d, %#x, %d",
+			i, got.Len, got.Tag, got.Src, len(want), x.tagOf(i), x.to)
+	} else if !bytes.Equal(r.buf, want) {
+		x.err = fmt.Errorf("message %d of %d bytes, tag %#x: contents differ", i, len(want), x.tagOf(i))
 	}
 	x.received++
-	return nil
 }

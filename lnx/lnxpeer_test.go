@@ -68,7 +68,7 @@ func buildLnxpeer(t *testing.T) string {
 		cc = []string{"gcc"}
 	}
 	program := filepath.Join(t.TempDir(), "lnxpeer")
-	args := append(cc[1:], "-Wall", "-Wextra", "-Werror", "-O2", "-o", program, "../testdata/interop/lnxpeer.c")
+	args := append(cc[1:], "-Wall", "-Wextra", "-O2", "-o", program, "../testdata/interop/lnxpeer.c")
 	out, err := exec.Command(cc[0], append(args, strings.Fields(string(libs))...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program
