@@ -54,10 +54,10 @@ func (r Rail) withDefaults(index int) Rail {
 
 func (r *Rail) validate() error {
 	if r.IOVLimit < 1 || r.IOVLimit > providers.MaxIOV {
-		return fmt.Errorf("IOVLimit is %d: 1 to %d are possible: %w", r.IOVLimit, providers.MaxIOV, fierr.EInval)
+		return fmt.Errorf("%d buffers (IOVLimit): 1 to %d are possible: %w", r.IOVLimit, providers.MaxIOV, fierr.EInval)
 	}
 	if r.Latency < 0 || r.Jitter < 0 || r.MaxPeers < 0 {
-		return fmt.Errorf("Latency %d ns, Jitter %d ns or MaxPeers %d is negative: %w", r.Latency, r.Jitter, r.MaxPeers, fierr.EInval)
+		return fmt.Errorf("one of latency %d ns, jitter %d ns and MaxPeers %d is negative: %w", r.Latency, r.Jitter, r.MaxPeers, fierr.EInval)
 	}
 	return nil
 }

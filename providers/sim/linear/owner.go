@@ -4,6 +4,7 @@
 package linear
 
 import (
+	"errors"
 	"runtime"
 	"unsafe"
 
@@ -141,13 +142,36 @@ func (o *Owner) Unexpected() (slots []providers.Slot) {
 	return slots
 }
 
-// Resolve asks again for the senders that were unknown; call it after an Insert.
-func (o *Owner) Resolve() {
-	for i := range o.queue {
-		if m := &o.queue[i]; m.src == providers.NoAddr {
+// Resolve asks again for the senders that were unknown, and gives their messages
+// to the receives that waited for them; call it after an Insert.
+func (o *Owner) Resolve() error {
+	var still []message
+	var errs []error
+	for _, m := range o.queue {
+		if m.src == providers.NoAddr {
 			m.src = o.Core.Whose(m.slot)
 		}
+		if posted, ok := o.take(&m); ok {
+			o.Core.CopyBuffers(m.slot, posted)
+			o.Core.ReleaseRx(posted)
+			errs = append(errs, o.start(m.slot))
+			continue
+		}
+		still = append(still, m)
 	}
+	o.queue = still
+	return errors.Join(errs...)
+}
+
+// take finds the receive for a message and takes it off the list.
+func (o *Owner) take(m *message) (providers.Slot, bool) {
+	for i := range o.posted {
+		if r := o.posted[i]; r.takes(m) {
+			o.posted = append(o.posted[:i], o.posted[i+1:]...)
+			return r.slot, true
+		}
+	}
+	return 0, false
 }
 
 func (o *Owner) iov(bufs [][]byte) (iov []providers.IOVec) {
@@ -163,11 +187,8 @@ func (o *Owner) iov(bufs [][]byte) (iov []providers.IOVec) {
 // Match implements [providers.Owner].
 func (o *Owner) Match(_ int, src, _, tag uint64) (providers.Slot, bool) {
 	m := message{src: src, tag: tag}
-	for i := range o.posted {
-		if r := o.posted[i]; r.takes(&m) {
-			o.posted = append(o.posted[:i], o.posted[i+1:]...)
-			return r.slot, true
-		}
+	if slot, ok := o.take(&m); ok {
+		return slot, true
 	}
 	m.slot = o.entry()
 	o.queue = append(o.queue, m)
