@@ -3,6 +3,7 @@ package lnx
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golnx/peer"
@@ -243,7 +244,10 @@ func (ep *Endpoint) peerOf(addr Addr) *peerState {
 // makeBlob writes what Name answers, and keeps the rails' own addresses.
 func (ep *Endpoint) makeBlob() ([]byte, error) {
 	a := &peer.Address{Host: ep.self.Host, Ext: &peer.Extension{Node: ep.self.Node}}
-	for i, info := range ep.core.Rails() {
+	// C LNX 2.1 sends to the first address of a provider only, which must not
+	// be one that it could mistake for its own.
+	for _, i := range loopbackLast(ep.core.Rails()) {
+		info := ep.core.Rails()[i]
 		name, err := ep.core.Name(i)
 		if err != nil {
 			return nil, err
@@ -263,6 +267,19 @@ func (ep *Endpoint) makeBlob() ([]byte, error) {
 		return peer.Encode21(a)
 	}
 	return peer.Encode22(a)
+}
+
+// loopbackLast answers the rails' indices with those over loopback at the end.
+func loopbackLast(rails []providers.Info) []int {
+	var order, last []int
+	for i, r := range rails {
+		if strings.HasPrefix(r.Fabric, "127.") || strings.HasPrefix(r.Fabric, "::1/") {
+			last = append(last, i)
+		} else {
+			order = append(order, i)
+		}
+	}
+	return append(order, last...)
 }
 
 func railInfos(infos []providers.Info) []rail.Info {

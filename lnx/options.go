@@ -114,7 +114,7 @@ func (s *settings) setDefaults() error {
 			*f.value = f.def
 		}
 		if *f.value < 0 || *f.value > f.max {
-			return fmt.Errorf("Options.%s is %d: 1 to %d are possible, 0 is %d", f.name, *f.value, f.max, f.def)
+			return fmt.Errorf("option %s is %d: 1 to %d are possible, 0 is %d", f.name, *f.value, f.max, f.def)
 		}
 	}
 	if s.ConnectTimeout == 0 {

@@ -170,6 +170,7 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 			ep.wait.remove(x)
 			continue
 		}
+		ep.wait.kick() // what was just started needs to be driven
 		select {
 		case <-x.ch:
 		case <-ctx.Done():
@@ -188,7 +189,7 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 
 // drive is the leader's loop.
 func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
-	stop := func() bool { return true }
+	armed, stop := false, func() bool { return true }
 	defer func() { stop() }()
 	for i := 0; ; i++ {
 		ep.mu.Lock()
@@ -210,29 +211,32 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 		if i < spins {
 			continue
 		}
-		if i == spins && ctx.Done() != nil {
-			stop = context.AfterFunc(ctx, ep.wait.ring)
+		if !armed && ctx.Done() != nil {
+			armed, stop = true, context.AfterFunc(ctx, ep.wait.ring)
 		}
-		ep.sleep(ep.wait.nap, over)
+		if ep.sleep(ep.wait.nap, over) {
+			i = 0 // something happened: more is likely
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
 }
 
-// sleep waits for a rail to have something to do, for at most nap.
-func (ep *Endpoint) sleep(nap time.Duration, over func() bool) {
+// sleep waits for a rail to have something to do, for at most nap, and answers
+// whether it has, or somebody rang.
+func (ep *Endpoint) sleep(nap time.Duration, over func() bool) bool {
 	ep.wait.sleeping.Store(true)
 	defer ep.wait.sleeping.Store(false)
 	ep.mu.Lock()
 	ready := ep.closed.Load() || !ep.core.TryWait()
 	ep.mu.Unlock()
 	if ready || over() {
-		return
+		return true
 	}
 	ts := unix.NsecToTimespec(int64(nap))
 	if n, err := unix.Ppoll(ep.wait.fds, &ts, nil); err != nil || n == 0 {
-		return
+		return false
 	}
 	if ep.wait.fds[0].Revents != 0 {
 		var b [8]byte
@@ -245,6 +249,7 @@ func (ep *Endpoint) sleep(nap time.Duration, over func() bool) {
 		}
 		ep.mu.Unlock()
 	}
+	return true
 }
 
 // Wait is Read that waits for a completion (fi_cq_sread(3)). It ends with EAGAIN
