@@ -1,0 +1,123 @@
+package fault
+
+import (
+	"fmt"
+
+	"golnx/providers"
+)
+
+// Core is a Core whose operations fail as planned. What cannot fail is the inner
+// Core's.
+type Core struct {
+	providers.Core
+	plan *Plan
+	// Completions are looked at once: that many were given back, and seen.
+	consumed, seen uint64
+}
+
+var _ providers.Core = (*Core)(nil)
+
+// Wrap puts a plan around a Core.
+func Wrap(core providers.Core, plan *Plan) *Core { return &Core{Core: core, plan: plan} }
+
+// Unwrap answers the inner Core.
+func (c *Core) Unwrap() providers.Core { return c.Core }
+
+// control is Fail with words, for calls outside the data path.
+func (c *Core) control(op Op) error {
+	err := c.plan.Fail(op)
+	if err != nil {
+		err = fmt.Errorf("%s failed as planned: %w", op, err)
+	}
+	return err
+}
+
+// Name implements [providers.Core].
+func (c *Core) Name(rail int) ([]byte, error) {
+	if err := c.control(Name); err != nil {
+		return nil, err
+	}
+	return c.Core.Name(rail)
+}
+
+// Insert implements [providers.Core].
+func (c *Core) Insert(rail int, addr []byte) (uint64, error) {
+	if err := c.control(Insert); err != nil {
+		return providers.NoAddr, err
+	}
+	return c.Core.Insert(rail, addr)
+}
+
+// Remove implements [providers.Core].
+func (c *Core) Remove(rail int, addr uint64) error {
+	if err := c.control(Remove); err != nil {
+		return err
+	}
+	return c.Core.Remove(rail, addr)
+}
+
+// AllocTx implements [providers.Core].
+func (c *Core) AllocTx() (providers.Slot, error) {
+	if err := c.plan.Fail(AllocTx); err != nil {
+		return 0, err
+	}
+	return c.Core.AllocTx()
+}
+
+// Send implements [providers.Core].
+func (c *Core) Send(rail int, op *providers.SendOp) error {
+	if err := c.plan.Fail(Send); err != nil {
+		return err
+	}
+	return c.Core.Send(rail, op)
+}
+
+// AllocRx implements [providers.Core].
+func (c *Core) AllocRx(overLimit bool) (providers.Slot, error) {
+	if !overLimit {
+		if err := c.plan.Fail(AllocRx); err != nil {
+			return 0, err
+		}
+	}
+	return c.Core.AllocRx(overLimit)
+}
+
+// Start implements [providers.Core].
+func (c *Core) Start(slot providers.Slot) error {
+	if err := c.plan.Fail(Start); err != nil {
+		return err
+	}
+	return c.Core.Start(slot)
+}
+
+// Ready implements [providers.Core]. A completion that is to fail is changed in
+// place; a receive then has no bytes.
+func (c *Core) Ready() []providers.Completion {
+	ready := c.Core.Ready()
+	for i := c.seen - c.consumed; i < uint64(len(ready)); i++ {
+		d := &ready[i]
+		op := Transmit
+		if d.Kind == providers.Receive {
+			op = Receive
+		}
+		if c.plan.hit(op) {
+			d.Err, d.Len, d.Olen = int32(c.plan.err()), 0, 0
+		}
+		c.seen++
+	}
+	return ready
+}
+
+// Consume implements [providers.Core].
+func (c *Core) Consume(n int) {
+	c.consumed += uint64(n)
+	c.Core.Consume(n)
+}
+
+// Close implements [providers.Core].
+func (c *Core) Close() error {
+	if err := c.control(Close); err != nil {
+		return err
+	}
+	return c.Core.Close()
+}
