@@ -31,7 +31,6 @@ type scenario struct {
 
 type receipt struct {
 	want, buf []byte
-	ended     bool
 }
 
 // ok notes a failure.
