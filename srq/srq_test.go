@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"golnx/internal/tuple"
 )
 
 const (
@@ -164,6 +166,48 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// A mask that comes when all groups are taken is searched one by one at first.
+// When many of its receives wait it gets a group of its own, and the order
+// stays.
+func TestPromote(t *testing.T) {
+	for _, src := range []uint64{alice, anyone} {
+		t.Run(fmt.Sprintf("from %d", int64(src)), func(t *testing.T) {
+			q := New(1)
+			slot := Slot(0)
+			for i := range 2 * maxGroups { // as many masks, each used twice
+				for range 2 {
+					require.True(t, q.Post(slot, bob, 0, uint64(i+1)<<8))
+					slot++
+				}
+			}
+			require.Len(t, q.groups.live, maxGroups)
+			require.Equal(t, 2*maxGroups, q.rest.Len())
+
+			const n, late = 50, 0xf0
+			first := slot
+			for i := range n { // directed and not in turn: two groups, if any
+				require.True(t, q.Post(slot, src, 0x07, late))
+				require.True(t, q.Post(slot+1, alice^anyone^src, 0x07, late))
+				slot += 2
+				if i == n/2 {
+					require.NotNil(t, q.groups.find(^uint64(late), src != anyone))
+				}
+			}
+			require.NotNil(t, q.groups.find(^uint64(late), true))
+			require.NotNil(t, q.groups.find(^uint64(late), false))
+			require.Equal(t, 2*maxGroups, q.rest.Len(), "only the late masks were promoted")
+
+			for i := range Slot(2 * n) {
+				got, ok := q.Match(alice, 0x37)
+				require.True(t, ok)
+				require.Equal(t, first+i, got)
+			}
+			require.Nil(t, q.groups.find(^uint64(late), true))
+			require.Len(t, q.groups.live, maxGroups)
+		})
+	}
+}
+
 func TestIterate(t *testing.T) {
 	for _, depth := range []int{0, 1, 64, 65, 300} {
 		t.Run(fmt.Sprintf("depth=%d", depth), func(t *testing.T) {
@@ -202,6 +246,30 @@ func TestIterate(t *testing.T) {
 			}
 			require.Zero(t, q.Len())
 		})
+	}
+}
+
+// A queue whose depth swings around a threshold does not change its form each time.
+func TestNoFlapping(t *testing.T) {
+	q := New(1)
+	to := func(depth int) {
+		for n := q.Len(); n < depth; n++ {
+			require.True(t, q.Post(Slot(n), alice, uint64(n), 0))
+		}
+		for n := q.Len() - 1; n >= depth; n-- {
+			require.True(t, q.Cancel(Slot(n)))
+		}
+	}
+	for range 3 {
+		for _, depth := range []int{tuple.FlatMax, tuple.FlatLow, tuple.FlatMax} {
+			to(depth)
+			require.False(t, q.core.Indexed)
+		}
+		for _, depth := range []int{tuple.FlatMax + 1, tuple.FlatLow + 1, tuple.FlatLow + 2} {
+			to(depth)
+			require.True(t, q.core.Indexed)
+		}
+		to(0)
 	}
 }
 

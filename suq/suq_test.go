@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"golnx/internal/tuple"
 )
 
 const (
@@ -240,6 +242,35 @@ func TestIterate(t *testing.T) {
 	}
 }
 
+// When there are more masks than indexes, the mask that was not asked for the
+// longest gives way, after as much was scanned as a new index costs.
+func TestLeastRecentlyAskedMaskGivesWay(t *testing.T) {
+	const depth = 100
+	q := New(1)
+	for i := range depth {
+		q.Push(Slot(i), alice, uint64(i)<<32)
+	}
+	ask := func(ignore int) {
+		_, ok := q.Peek(alice, 1<<31, uint64(ignore))
+		require.False(t, ok)
+	}
+	has := func(ignore int) bool {
+		return slices.ContainsFunc(q.masks.list, func(m mask) bool { return m.keep == ^uint64(ignore) })
+	}
+	for ignore := range maxMasks {
+		ask(ignore)
+	}
+	ask(0) // now 1 is the one
+	for range scansPerIndex {
+		ask(99)
+		require.False(t, has(99))
+	}
+	ask(99)
+	require.True(t, has(99))
+	require.True(t, has(0))
+	require.False(t, has(1))
+}
+
 // A message pushed is not touched again for masks that nobody asks for any more.
 func TestIdleMaskCostsNothing(t *testing.T) {
 	q := New(1)
@@ -254,6 +285,30 @@ func TestIdleMaskCostsNothing(t *testing.T) {
 	}
 	require.Equal(t, idle, q.masks.list[0].lastSeq)
 	require.Equal(t, 100, q.Len())
+}
+
+// A queue whose depth swings around a threshold does not change its form each time.
+func TestNoFlapping(t *testing.T) {
+	q := New(1)
+	to := func(depth int) {
+		for n := q.Len(); n < depth; n++ {
+			require.True(t, q.Push(Slot(n), alice, uint64(n)))
+		}
+		for n := q.Len() - 1; n >= depth; n-- {
+			require.True(t, q.Remove(Slot(n)))
+		}
+	}
+	for range 3 {
+		for _, depth := range []int{tuple.FlatMax, tuple.FlatLow, tuple.FlatMax} {
+			to(depth)
+			require.False(t, q.core.Indexed)
+		}
+		for _, depth := range []int{tuple.FlatMax + 1, tuple.FlatLow + 1, tuple.FlatLow + 2} {
+			to(depth)
+			require.True(t, q.core.Indexed)
+		}
+		to(0)
+	}
 }
 
 // Nothing is allocated in steady state, whatever the depth, also when the queue

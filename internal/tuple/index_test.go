@@ -128,31 +128,120 @@ func TestCollidingSegment(t *testing.T) {
 	}
 	require.True(t, f.Empty())
 	require.Len(t, f.table.dir, 1)
-	require.Nil(t, f.table.dir[0].over)
+	requireCleanSegments(t, f)
 }
 
-// Keys with equal hashes are told apart.
-func TestEqualHashes(t *testing.T) {
+func requireCleanSegments(t *testing.T, f *fixture) {
+	for _, s := range append(f.pool.free, f.table.dir[0]) {
+		require.Equal(t, segment{depth: s.depth}, *s, "a segment is reused as it was left")
+	}
+}
+
+// Segments that were split late, when others had made the directory large.
+func TestUnevenSegments(t *testing.T) {
 	f := newFixture(^uint64(0), false)
-	seen := map[uint32]uint64{}
-	pairs := 0
-	for tag := uint64(0); pairs < 3; tag++ {
-		h := f.hash(0, tag)
-		other, ok := seen[h]
-		seen[h] = tag
-		if !ok {
-			continue
+	slot := Slot(0)
+	insert := func(keys int, want func(h uint32) bool) {
+		for ; keys > 0; slot++ {
+			if *f.entries.Grow(slot) = (Entry{Tag: uint64(slot)}); want(f.hash(0, uint64(slot))) {
+				f.Insert(slot)
+				keys--
+			}
 		}
-		pairs++
-		f.insert(1, 0, tag, 1)
-		require.Equal(t, None, f.Find(0, other))
-		f.insert(2, 0, other, 2)
-		require.Equal(t, Slot(1), f.Find(0, tag))
-		require.Equal(t, Slot(2), f.Find(0, other))
-		f.Remove(1)
-		require.Equal(t, None, f.Find(0, tag))
-		require.Equal(t, Slot(2), f.Find(0, other))
-		f.Remove(2)
+	}
+	insert(3000, func(h uint32) bool { return h < 1<<28 })
+	require.Greater(t, f.table.depth, f.table.dir[len(f.table.dir)-1].depth+2, "the case is not met")
+	insert(3000, func(h uint32) bool { return h >= 1<<31 })
+	found := 0
+	for s := range slot {
+		if got := f.Find(0, uint64(s)); got != None {
+			require.Equal(t, s, got)
+			found++
+		}
+	}
+	require.Equal(t, 6000, found)
+	f.Reset(0, false)
+	requireCleanSegments(t, f)
+}
+
+// Keys with equal hashes are told apart, by tag or by source.
+func TestEqualHashes(t *testing.T) {
+	for _, by := range []func(i uint64) (src, tag uint64){
+		func(i uint64) (uint64, uint64) { return 7, i },
+		func(i uint64) (uint64, uint64) { return i, 7 },
+	} {
+		f := newFixture(^uint64(0), true)
+		seen := map[uint32]uint64{}
+		for i, pairs := uint64(0), 0; pairs < 3; i++ {
+			src, tag := by(i)
+			h := f.hash(src, tag)
+			other, ok := seen[h]
+			seen[h] = i
+			if !ok {
+				continue
+			}
+			pairs++
+			otherSrc, otherTag := by(other)
+			f.insert(1, src, tag, 1)
+			require.Equal(t, None, f.Find(otherSrc, otherTag))
+			f.insert(2, otherSrc, otherTag, 2)
+			require.Equal(t, Slot(1), f.Find(src, tag))
+			require.Equal(t, Slot(2), f.Find(otherSrc, otherTag))
+			f.Remove(1)
+			require.Equal(t, None, f.Find(src, tag))
+			require.Equal(t, Slot(2), f.Find(otherSrc, otherTag))
+			f.Remove(2)
+		}
+	}
+}
+
+// An index that gave its segments back does not touch them when another index
+// has them, even where the same slot has the same cell in both.
+func TestSegmentsChangeHands(t *testing.T) {
+	for _, emptied := range []struct {
+		name string
+		how  func(f *fixture, slots int)
+	}{
+		{"by removing", func(f *fixture, slots int) {
+			for slot := range Slot(slots) {
+				f.Remove(slot)
+			}
+		}},
+		{"by resetting", func(f *fixture, slots int) { f.Reset(f.keep, f.directed) }},
+	} {
+		t.Run(emptied.name, func(t *testing.T) {
+			const slots = 3000
+			f := newFixture(^uint64(0), false)
+			for slot := range Slot(slots) {
+				f.insert(slot, 0, uint64(slot), uint64(slot))
+			}
+			// A slot in a segment that f will not have again, where it would be in
+			// an empty one, too.
+			slot := Slot(0)
+			for ; ; slot++ {
+				require.Equal(t, slot, f.Find(0, uint64(slot)))
+				if f.found.s == f.table.dir[0] && f.found.i == f.found.cell().hash()&segmentMask {
+					break
+				}
+			}
+			emptied.how(f, slots)
+			require.True(t, f.Empty())
+
+			var others []*Index
+			for len(f.pool.free) > 0 {
+				x := NewIndex(NewSeed(1), &f.entries, &Chunked[Link]{}, &f.pool)
+				x.Reset(f.keep, f.directed)
+				x.Insert(slot)
+				others = append(others, x)
+			}
+			require.Greater(t, len(others), 3)
+			f.Insert(slot)
+			f.Remove(slot)
+			for _, x := range others {
+				require.Equal(t, slot, x.Find(0, uint64(slot)))
+			}
+			require.Equal(t, None, f.Find(0, uint64(slot)))
+		})
 	}
 }
 

@@ -95,15 +95,16 @@ func (t *table) insert(at place, c cell) {
 		at.s.used++
 		return
 	}
-	s := t.segment(c.hash())
+	h := c.hash()
+	s := t.segment(h)
+	for s.used >= segmentFull && s.over == nil && t.split(s, h) {
+		s = t.segment(h)
+	}
 	for s.used >= segmentFull {
-		if s.over != nil {
-			s = s.over
-		} else if t.split(s, c.hash()) {
-			s = t.segment(c.hash())
-		} else {
+		if s.over == nil {
 			s.over = t.pool.get(s.depth)
 		}
+		s = s.over
 	}
 	s.insert(c)
 }
