@@ -11,11 +11,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -79,6 +81,11 @@ func Join(t testing.TB, speeds ...string) (a, b *Host) {
 			h.Limit(nic, speed)
 		}
 	}
+	for i := range speeds {
+		for _, h := range hosts {
+			h.AwaitRunning(fmt.Sprintf("nic%d", i))
+		}
+	}
 	return a, b
 }
 
@@ -120,6 +127,37 @@ func onThread(f func() error) error {
 	return err
 }
 
+// inside runs f on a thread that is in the host's namespace.
+func (h *Host) inside(f func() error) error {
+	return onThread(func() error {
+		if err := unix.Setns(int(h.ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
+// AwaitRunning waits for the kernel to see that a cable has two ends, before which
+// libfabric does not offer the NIC.
+func (h *Host) AwaitRunning(nic string) {
+	h.t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		var i *net.Interface
+		err := h.inside(func() (err error) {
+			i, err = net.InterfaceByName(nic)
+			return err
+		})
+		switch {
+		case err != nil:
+			h.t.Fatal(err)
+		case i.Flags&net.FlagRunning != 0:
+			return
+		case time.Now().After(end):
+			h.t.Fatalf("%s does not come up: %v", nic, i.Flags)
+		}
+	}
+}
+
 // path names the namespace as long as this process lives.
 func (h *Host) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), h.ns.Fd()) }
 
@@ -143,12 +181,7 @@ func (h *Host) batch(tool string, commands []string) {
 	var out bytes.Buffer
 	cmd := exec.Command(tool, "-batch", "-")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(strings.Join(commands, "\n")+"\n"), &out, &out
-	err := onThread(func() error {
-		if err := unix.Setns(int(h.ns.Fd()), unix.CLONE_NEWNET); err != nil {
-			return err
-		}
-		return cmd.Start() // the process is in its parent thread's namespace
-	})
+	err := h.inside(cmd.Start) // a process begins in its parent thread's namespaces
 	if err == nil {
 		err = cmd.Wait()
 	}
