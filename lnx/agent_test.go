@@ -81,6 +81,8 @@ func (a *acting) act(o order) (ans answer) {
 		for _, m := range o.Msgs {
 			check(a.c, a.recv(m.Size, o.Addr, m.Tag, 0), m, o.Addr)
 		}
+	case "exchange":
+		a.exchange(o.Addr, o.Msgs)
 	case "await":
 		a.await(o.N)
 	default:

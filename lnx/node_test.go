@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -210,8 +211,7 @@ func (n *node) finish(all ...*pending) {
 func (n *node) until(cond func() bool) {
 	for end := time.Now().Add(limit); !cond(); n.poll() {
 		if time.Now().After(end) {
-			n.t.Errorf("still waiting after %v; rails: %v", limit, n.ep.Stats())
-			n.t.FailNow()
+			require.Fail(n.t, "still waiting", "after %v; rails: %v", limit, n.ep.Stats())
 		}
 	}
 }
@@ -244,6 +244,20 @@ func (n *node) readErr() {
 	} else {
 		n.oddErr = append(n.oddErr, e)
 	}
+}
+
+// inTime calls f in a goroutine and fails the test if it does not return.
+func inTime[T any](t *testing.T, f func() T) (v T) {
+	t.Helper()
+	c := make(chan T, 1)
+	go func() { c <- f() }()
+	select {
+	case v = <-c:
+	case <-time.After(limit):
+		buf := make([]byte, 1<<20)
+		require.Fail(t, "it does not return", "%s", buf[:runtime.Stack(buf, true)])
+	}
+	return v
 }
 
 // unexpected counts the unexpected messages so far, on all rails.

@@ -146,7 +146,9 @@ func (r *Role) Start(t testing.TB, limit time.Duration) *Proc {
 	}
 	p.pipes = newPipes(in, out)
 	p.cmd = exec.Command(exe)
-	p.cmd.Env = append(os.Environ(), roleEnv+"="+r.name, limitEnv+"="+limit.String())
+	// The race detector waits for a second at the end of a process by default.
+	p.cmd.Env = append(os.Environ(), roleEnv+"="+r.name, limitEnv+"="+limit.String(),
+		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
 	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
