@@ -47,6 +47,7 @@ type Endpoint struct {
 	rx     opTable[rxOp]
 	tx     opTable[txOp]
 	sends  int // under way
+	seq    uint64
 	stats  []rail.Stats
 	inject []uint64 // per rail: largest message that needs no pin
 	cq     CQ
@@ -57,7 +58,10 @@ type Endpoint struct {
 	claims []providers.Slot // messages set aside by peeks
 	one    [1][]byte        // scratch of calls with one buffer
 	strays uint64
-	closed atomic.Bool
+	shm    []shmState // per rail
+	// probing counts the probes of shm that are under way.
+	probing int
+	closed  atomic.Bool
 }
 
 // Open opens the rails of a link. Opening that fails closes what it opened.
@@ -113,6 +117,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 func (ep *Endpoint) start() error {
 	rails := ep.core.Rails()
 	ep.byRail = make([][]Addr, len(rails))
+	ep.shm = make([]shmState, len(rails))
 	ep.stats = make([]rail.Stats, len(rails))
 	for _, r := range rails {
 		ep.inject = append(ep.inject, r.InjectSize)
@@ -249,8 +254,11 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 }
 
 // Stray implements providers.Owner.
-func (o *owner) Stray(r int) providers.Slot {
+func (o *owner) Stray(r int, src uint64) providers.Slot {
 	ep := (*Endpoint)(o)
+	if s := &ep.shm[r]; s.known && src == s.self {
+		ep.probed(r)
+	}
 	slot, err := ep.core.AllocRx(true)
 	if err != nil {
 		panic("lnx: out of memory for untagged messages")

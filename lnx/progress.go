@@ -53,6 +53,9 @@ func (ep *Endpoint) progress() {
 	if ep.poll.tick%1024 == 0 {
 		ep.buryDead()
 	}
+	if ep.probing > 0 {
+		ep.probeShm()
+	}
 }
 
 // drain deals with all completions in the core's ring. Nothing that it calls may

@@ -67,8 +67,12 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 		return nil
 	}
 	if from != AddrUnspec {
-		if state := ep.peerOf(from); state.err != nil {
+		state := ep.peerOf(from)
+		if state.err != nil {
 			return state.err
+		}
+		if err := ep.hears(state); err != nil {
+			return err
 		}
 	}
 	if ep.srq.Len() >= ep.set.MaxPosted {

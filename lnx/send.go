@@ -129,6 +129,9 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, err, fierr.EHostUnreach)
 	}
+	if ep.shm[choice.Rail].blocked && size > ep.inject[choice.Rail] {
+		return fmt.Errorf("%s of %d bytes over %s: %w", name, size, ep.link.Rails[choice.Rail].Name(), ErrRailBroken)
+	}
 	slot, err := ep.core.AllocTx()
 	if err != nil {
 		ep.progress()
@@ -136,7 +139,8 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	}
 	r := choice.Rail
 	op := ep.tx.at(slot)
-	op.ctx, op.to, op.len, op.tag, op.rail, op.quiet = ctx, to, size, tag, int8(r), quiet
+	ep.seq++
+	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = ctx, to, size, tag, ep.seq, int8(r), quiet
 	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = state.railAddr(choice), tag, data, slot
 	ep.op.Flags = uint64(flags & FlagRemoteCQData)
 	if size <= ep.inject[r] {

@@ -46,6 +46,7 @@ type txOp struct {
 	to     Addr
 	len    uint64
 	tag    uint64
+	seq    uint64 // counts the endpoint's sends
 	state  txState
 	rail   int8
 	pinned bool

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"golnx/peer"
+	"golnx/providers"
 	"golnx/providers/fierr"
 )
 
@@ -156,30 +157,47 @@ func (ep *Endpoint) peerEnded(addr Addr, state *peerState, pid int) {
 	state.err = fmt.Errorf("peer %d (process %d on this node): %w", addr, pid, ErrPeerDead)
 	ep.failSends(addr)
 	ep.failRecvs(addr)
+	ep.suspectShm(state)
 }
 
 // failSends reports every send to a peer as failed. The provider may still
 // complete it, so the slot stays taken until then; nobody reads the buffers.
 func (ep *Endpoint) failSends(addr Addr) {
+	var blocked [providers.MaxRails]uint64 // per rail: the first send that shm will never complete
 	for _, chunk := range ep.tx.chunks {
 		for j := range chunk {
 			op := &chunk[j]
 			if op.state != txActive || op.to != addr {
 				continue
 			}
-			op.state = txAbandoned
-			op.pin.Unpin()
-			op.pinned = false
-			ctx := op.ctx
-			op.ctx = nil
-			ep.stats[op.rail].Error()
-			ep.complete(ErrEntry{
-				Entry: Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: op.tag, Src: AddrUnspec},
-				Err:   fierr.EHostDown,
-				Rail:  ep.link.Rails[op.rail].Name(),
-			})
+			ep.abandonSend(op, fierr.EHostDown)
+			if first := &blocked[op.rail]; *first == 0 || op.seq < *first {
+				*first = op.seq
+			}
 		}
 	}
+	for r := range ep.link.Rails {
+		if blocked[r] != 0 && ep.link.Rails[r].NodeLocal {
+			ep.blockShm(r, blocked[r])
+		}
+	}
+}
+
+// abandonSend reports a send as failed while its provider still has it.
+func (ep *Endpoint) abandonSend(op *txOp, why fierr.Errno) {
+	op.state = txAbandoned
+	if op.pinned {
+		op.pin.Unpin()
+		op.pinned = false
+	}
+	ctx := op.ctx
+	op.ctx = nil
+	ep.stats[op.rail].Error()
+	ep.complete(ErrEntry{
+		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: op.tag, Src: AddrUnspec},
+		Err:   why,
+		Rail:  ep.link.Rails[op.rail].Name(),
+	})
 }
 
 // failRecvs reports receives that only the peer could have met. A transfer that

@@ -94,7 +94,7 @@ type Owner interface {
 	// has put into its unexpected queue.
 	Match(rail int, src, size, tag uint64) (slot Slot, posted bool)
 	// Stray asks for a slot that an untagged message is dropped into.
-	Stray(rail int) Slot
+	Stray(rail int, src uint64) Slot
 	// Dropped says that the provider withdrew an unexpected message.
 	Dropped(slot Slot)
 }
@@ -154,4 +154,11 @@ type Core interface {
 
 	// Close ends all rails. Slots and buffers are no longer referred to after it.
 	Close() error
+}
+
+// Prober is implemented by Cores whose rails can stop receiving without a word.
+type Prober interface {
+	// Probe sends an empty untagged message (fi_inject(3)): it meets no receive,
+	// and arrives with Owner.Stray.
+	Probe(rail int, dest uint64) error
 }

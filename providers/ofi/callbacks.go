@@ -47,8 +47,8 @@ func golnxMatch(id, rail C.uint32_t, src, size, tag C.uint64_t) C.uint64_t {
 }
 
 //export golnxStray
-func golnxStray(id, rail C.uint32_t) C.uint32_t {
-	return C.uint32_t(cores[id].Load().owner.Stray(int(rail)))
+func golnxStray(id, rail C.uint32_t, src C.uint64_t) C.uint32_t {
+	return C.uint32_t(cores[id].Load().owner.Stray(int(rail), uint64(src)))
 }
 
 //export golnxDropped

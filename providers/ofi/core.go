@@ -59,7 +59,10 @@ type Core struct {
 	usedRx         int
 }
 
-var _ providers.Core = (*Core)(nil)
+var (
+	_ providers.Core   = (*Core)(nil)
+	_ providers.Prober = (*Core)(nil)
+)
 
 // Open opens one rail per info, in that order, or nothing. The owner is called
 // back from the Core's own methods.
@@ -278,6 +281,11 @@ func (c *Core) Send(rail int, op *providers.SendOp) error {
 	}
 	c.scatter(op)
 	return hot("fi_tsendmsg", int(C.gx_sendv(r, C.size_t(op.Count), dest, tag, data, flags, tx)))
+}
+
+// Probe implements [providers.Prober].
+func (c *Core) Probe(rail int, dest uint64) error {
+	return hot("fi_inject", int(C.gx_probe(handle(unsafe.Pointer(c.rails[rail].c)), C.uint64_t(dest))))
 }
 
 // scatter leaves the buffers of op where gx_sendv takes them.

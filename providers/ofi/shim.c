@@ -238,7 +238,7 @@ static int get_msg(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 		   struct fi_peer_rx_entry **out)
 {
 	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
-	struct gx_rx *rx = rx_at(rail->core, golnxStray(rail->core->id, rail->index));
+	struct gx_rx *rx = rx_at(rail->core, golnxStray(rail->core->id, rail->index, attr->addr));
 
 	init_entry(rx, srx, attr, FI_MSG);
 	*out = &rx->entry;
@@ -469,6 +469,13 @@ ssize_t gx_send(uintptr_t to, const void *buf, size_t len, uint64_t dest,
 	rail->core->iov[0].iov_base = (void *) buf;
 	rail->core->iov[0].iov_len = len;
 	return sendv(rail, 1, dest, tag, data, flags, tx);
+}
+
+ssize_t gx_probe(uintptr_t rail, uint64_t dest)
+{
+	static const char none;
+
+	return fi_inject(((struct gx_rail *) rail)->ep, &none, 0, dest);
 }
 
 // Gives an unexpected message its buffers; they stand in rx->iov.

@@ -122,6 +122,7 @@ ssize_t gx_send(uintptr_t rail, const void *buf, size_t len, uint64_t dest,
 		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t tx);
 ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
 		 uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
 
