@@ -41,24 +41,25 @@ type Endpoint struct {
 	sel   *rail.Selector
 	peers *peer.Table[*peerState]
 	// byRail maps a rail's addresses to peers: its AV's index to Addr + 1.
-	byRail [][]Addr
-	srq    *srq.Queue
-	suq    *suq.Queue
-	rx     opTable[rxOp]
-	tx     opTable[txOp]
-	sends  int // under way
-	seq    uint64
-	stats  []rail.Stats
-	inject []uint64 // per rail: largest message that needs no pin
-	cq     CQ
-	op     providers.SendOp // scratch of the send path
-	poll   poller
-	watch  watcher
-	wait   waiters
-	claims []providers.Slot // messages set aside by peeks
-	one    [1][]byte        // scratch of calls with one buffer
-	strays uint64
-	shm    []shmState // per rail
+	byRail   [][]Addr
+	srq      *srq.Queue
+	suq      *suq.Queue
+	rx       opTable[rxOp]
+	tx       opTable[txOp]
+	sends    int // under way
+	seq      uint64
+	stats    []rail.Stats
+	inject   []uint64 // per rail: largest message that needs no pin
+	cq       CQ
+	op       providers.SendOp // scratch of the send path
+	poll     poller
+	watch    watcher
+	wait     waiters
+	arrivals uint64           // messages so far
+	claims   []providers.Slot // messages set aside by peeks
+	one      [1][]byte        // scratch of calls with one buffer
+	strays   uint64
+	shm      []shmState // per rail
 	// probing counts the probes of shm that are under way.
 	probing int
 	closed  atomic.Bool
@@ -236,6 +237,7 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 		ep.heard(from, r)
 	}
 	ep.poll.busy(r)
+	ep.arrivals++
 	if slot, ok := ep.srq.Match(uint64(from), tag); ok {
 		op := ep.rx.at(slot)
 		op.state, op.rail, op.from = rxActive, int8(r), from

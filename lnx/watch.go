@@ -148,16 +148,25 @@ func (ep *Endpoint) peerEnded(addr Addr, state *peerState, pid int) {
 	if state.err != nil {
 		return
 	}
-	for range 64 {
-		if ep.core.Progress(ep.poll.all) == 0 {
-			break
-		}
-		ep.drain()
-	}
+	ep.takeIn()
 	state.err = fmt.Errorf("peer %d (process %d on this node): %w", addr, pid, ErrPeerDead)
 	ep.failSends(addr)
 	ep.failRecvs(addr)
 	ep.suspectShm(state)
+}
+
+// takeIn drives all rails until nothing arrives any more.
+func (ep *Endpoint) takeIn() {
+	const quiet, most = 64, 1 << 16 // rounds
+	for n, idle := 0, 0; n < most && idle < quiet; n++ {
+		before := ep.arrivals
+		done := ep.core.Progress(ep.poll.all)
+		ep.drain()
+		idle++
+		if done > 0 || ep.arrivals != before {
+			idle = 0
+		}
+	}
 }
 
 // failSends reports every send to a peer as failed. The provider may still
