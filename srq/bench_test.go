@@ -3,41 +3,25 @@ package srq
 import (
 	"fmt"
 	"testing"
+
+	"golnx/internal/oracle"
 )
-
-// kinds are the receives that benchmarks post. Tags of waiting receives are
-// even and those of messages odd in the bits that are compared.
-var kinds = []struct {
-	name   string
-	src    uint64
-	ignore uint64
-}{
-	{"exact", 7, 0},
-	{"wildtag", 7, 0xff},
-	{"wildsource", AnySource, 0},
-}
-
-func waitingTag(i int) uint64 { return uint64(i) << 9 }
-
-// matchingTag differs from call to call, so that the lookup is where no earlier
-// one was.
-func matchingTag(i int) uint64 { return uint64(i)*0x9e3779b97f4a7c15 | 1<<8 }
 
 // BenchmarkMatch posts a receive and matches it with a message, behind depth
 // receives that do not match.
 func BenchmarkMatch(b *testing.B) {
 	for _, depth := range []int{0, 1, 10, 64, 100, 1000, 10_000, 100_000} {
-		for _, kind := range kinds {
-			b.Run(fmt.Sprintf("depth=%d/kind=%s", depth, kind.name), func(b *testing.B) {
+		for _, kind := range oracle.Kinds {
+			b.Run(fmt.Sprintf("depth=%d/kind=%s", depth, kind.Name), func(b *testing.B) {
 				q := New(1)
 				for i := range depth {
-					q.Post(Slot(i), kind.src, waitingTag(i), kind.ignore)
+					q.Post(Slot(i), kind.Src, oracle.WaitingTag(i), kind.Ignore)
 				}
 				slot := Slot(depth)
 				for i := 0; b.Loop(); i++ {
-					tag := matchingTag(i)
-					q.Post(slot, kind.src, tag, kind.ignore)
-					if got, ok := q.Match(7, tag); !ok || got != slot {
+					tag := oracle.MatchingTag(i)
+					q.Post(slot, kind.Src, tag, kind.Ignore)
+					if got, ok := q.Match(oracle.BenchSource, tag); !ok || got != slot {
 						b.Fatal("not the receive that matches", got, ok)
 					}
 				}
@@ -52,10 +36,10 @@ func BenchmarkMiss(b *testing.B) {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
 			q := New(1)
 			for i := range depth {
-				q.Post(Slot(i), 7, waitingTag(i), 0)
+				q.Post(Slot(i), oracle.BenchSource, oracle.WaitingTag(i), 0)
 			}
 			for i := 0; b.Loop(); i++ {
-				if _, ok := q.Match(7, matchingTag(i)); ok {
+				if _, ok := q.Match(oracle.BenchSource, oracle.MatchingTag(i)); ok {
 					b.Fatal("matched")
 				}
 			}
@@ -70,17 +54,17 @@ func BenchmarkAnyOf(b *testing.B) {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
 			q := New(1)
 			for i := range depth {
-				q.Post(Slot(i), 7, waitingTag(i), 0)
+				q.Post(Slot(i), oracle.BenchSource, oracle.WaitingTag(i), 0)
 			}
 			random := uint32(1)
 			for b.Loop() {
 				random = random*1664525 + 1013904223
-				tag := waitingTag(int(uint64(random) * uint64(depth) >> 32))
-				slot, ok := q.Match(7, tag)
+				tag := oracle.WaitingTag(int(uint64(random) * uint64(depth) >> 32))
+				slot, ok := q.Match(oracle.BenchSource, tag)
 				if !ok {
 					b.Fatal("no match")
 				}
-				q.Post(slot, 7, tag, 0)
+				q.Post(slot, oracle.BenchSource, tag, 0)
 			}
 		})
 	}
@@ -93,13 +77,13 @@ func BenchmarkMasks(b *testing.B) {
 		b.Run(fmt.Sprintf("masks=%d", masks), func(b *testing.B) {
 			q := New(1)
 			for i := range depth {
-				q.Post(Slot(i), 7, waitingTag(i), uint64(i%masks)<<40)
+				q.Post(Slot(i), oracle.BenchSource, oracle.WaitingTag(i), uint64(i%masks)<<40)
 			}
 			slot := Slot(depth)
 			for i := 0; b.Loop(); i++ {
-				tag := matchingTag(i)
-				q.Post(slot, 7, tag, 0)
-				if got, ok := q.Match(7, tag); !ok || got != slot {
+				tag := oracle.MatchingTag(i)
+				q.Post(slot, oracle.BenchSource, tag, 0)
+				if got, ok := q.Match(oracle.BenchSource, tag); !ok || got != slot {
 					b.Fatal("not the receive that matches", got, ok)
 				}
 			}

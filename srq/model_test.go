@@ -43,7 +43,7 @@ func (p *program) Step() {
 	default:
 		p.match()
 	}
-	require.Equal(p.t, len(p.oracle), p.queue.Len())
+	oracle.Same(p.t, len(p.oracle), p.queue.Len(), "length")
 
 	if p.queue.core.Indexed != wasIndexed {
 		if wasIndexed {
@@ -63,7 +63,7 @@ func (p *program) post() {
 	r := oracle.Receive{Slot: p.domain.Slot(), Src: p.domain.Source(),
 		Tag: p.domain.Tag(), Ignore: p.domain.Ignore()}
 	fresh := p.oracle.Position(r.Slot) < 0
-	require.Equal(p.t, fresh, p.queue.Post(r.Slot, r.Src, r.Tag, r.Ignore), "post %+v", r)
+	oracle.Same(p.t, fresh, p.queue.Post(r.Slot, r.Src, r.Tag, r.Ignore), "post")
 	if fresh {
 		p.oracle = append(p.oracle, r)
 	}
@@ -96,9 +96,9 @@ func (p *program) find() {
 }
 
 func (p *program) same(i int, slot Slot, ok bool) {
-	require.Equal(p.t, i >= 0, ok)
+	oracle.Same(p.t, i >= 0, ok, "found")
 	if i >= 0 {
-		require.Equal(p.t, p.oracle[i].Slot, slot)
+		oracle.Same(p.t, p.oracle[i].Slot, slot, "which")
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *program) cancel() {
 		slot = p.oracle[p.domain.Choose(len(p.oracle))].Slot
 	}
 	i := p.oracle.Position(slot)
-	require.Equal(p.t, i >= 0, p.queue.Cancel(slot), "cancel %d", slot)
+	oracle.Same(p.t, i >= 0, p.queue.Cancel(slot), "cancel")
 	if i >= 0 {
 		p.oracle = slices.Delete(p.oracle, i, i+1)
 	}

@@ -3,12 +3,12 @@ package srq
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"golnx/internal/oracle"
 	"golnx/internal/tuple"
 )
 
@@ -309,20 +309,13 @@ func TestNoAllocation(t *testing.T) {
 func TestMemory(t *testing.T) {
 	const depth = 1_000_000
 	random := rand.New(rand.NewPCG(1, 1))
-	before := heap()
+	before := oracle.HeapBytes()
 	q := New(1)
 	for i := range depth {
 		q.Post(Slot(i), uint64(i%1000), random.Uint64(), 0)
 	}
-	perSlot := float64(heap()-before) / depth
+	perSlot := float64(oracle.HeapBytes()-before) / depth
 	require.Equal(t, depth, q.Len())
 	require.Less(t, perSlot, 80.0)
 	t.Logf("%.1f bytes a slot", perSlot)
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

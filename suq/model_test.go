@@ -45,7 +45,7 @@ func (p *program) Step() {
 	default:
 		p.match()
 	}
-	require.Equal(p.t, len(p.oracle), p.queue.Len())
+	oracle.Same(p.t, len(p.oracle), p.queue.Len(), "length")
 
 	if p.queue.core.Indexed != wasIndexed {
 		if wasIndexed {
@@ -65,7 +65,7 @@ func (p *program) Step() {
 func (p *program) push() {
 	m := oracle.Message{Slot: p.domain.Slot(), Src: p.domain.Source(), Tag: p.domain.Tag()}
 	fresh := p.oracle.Position(m.Slot) < 0
-	require.Equal(p.t, fresh, p.queue.Push(m.Slot, m.Src, m.Tag), "push %+v", m)
+	oracle.Same(p.t, fresh, p.queue.Push(m.Slot, m.Src, m.Tag), "push")
 	if fresh {
 		p.oracle = append(p.oracle, m)
 	}
@@ -98,9 +98,9 @@ func (p *program) peek() {
 }
 
 func (p *program) same(i int, slot Slot, ok bool) {
-	require.Equal(p.t, i >= 0, ok)
+	oracle.Same(p.t, i >= 0, ok, "found")
 	if i >= 0 {
-		require.Equal(p.t, p.oracle[i].Slot, slot)
+		oracle.Same(p.t, p.oracle[i].Slot, slot, "which")
 	}
 }
 
@@ -115,7 +115,7 @@ func (p *program) some() (slot Slot, position int) {
 
 func (p *program) remove() {
 	slot, i := p.some()
-	require.Equal(p.t, i >= 0, p.queue.Remove(slot), "remove %d", slot)
+	oracle.Same(p.t, i >= 0, p.queue.Remove(slot), "remove")
 	if i >= 0 {
 		p.oracle = slices.Delete(p.oracle, i, i+1)
 	}
@@ -125,7 +125,7 @@ func (p *program) setSource() {
 	slot, i := p.some()
 	src := p.domain.Source()
 	want := i >= 0 && p.oracle[i].Src == AnySource && src != AnySource
-	require.Equal(p.t, want, p.queue.SetSource(slot, src), "source of %d is %d", slot, src)
+	oracle.Same(p.t, want, p.queue.SetSource(slot, src), "set source")
 	if !want {
 		return
 	}

@@ -3,12 +3,12 @@ package suq
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"golnx/internal/oracle"
 	"golnx/internal/tuple"
 )
 
@@ -357,27 +357,20 @@ func TestNoAllocation(t *testing.T) {
 func TestMemory(t *testing.T) {
 	const depth = 1_000_000
 	random := rand.New(rand.NewPCG(1, 1))
-	before := heap()
+	before := oracle.HeapBytes()
 	q := New(1)
 	for i := range depth {
 		q.Push(Slot(i), uint64(i%1000), random.Uint64())
 	}
-	pushed := heap()
+	pushed := oracle.HeapBytes()
 	for range 2 {
 		_, ok := q.Peek(5000, 0, 0)
 		require.False(t, ok)
 	}
-	asked := heap()
+	asked := oracle.HeapBytes()
 	require.Equal(t, depth, q.Len())
 	perSlot, perMask := float64(pushed-before)/depth, float64(asked-pushed)/depth
 	require.Less(t, perSlot, 50.0)
 	require.Less(t, perMask, 35.0)
 	t.Logf("%.1f bytes a slot, %.1f for a mask", perSlot, perMask)
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -36,3 +36,10 @@ func RunFuzz[P Program](f *testing.F, start func(require.TestingT, Choose) P) {
 		p.CompareAll()
 	})
 }
+
+// Same is require.Equal without its cost, for what is compared a million times.
+func Same[T comparable](t require.TestingT, want, got T, what string) {
+	if want != got {
+		require.Equal(t, want, got, what)
+	}
+}
