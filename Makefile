@@ -11,7 +11,7 @@ demo: setup
 # The checks in order, the quick ones first; a new one joins this list. The last
 # one's output is go test's own.
 .PHONY: test
-test: setup-test gofmt vet staticcheck imports pure race
+test: setup-test gofmt vet staticcheck imports pure shim race
 
 .PHONY: setup setup-test
 setup:
@@ -21,8 +21,8 @@ setup-test:
 
 .PHONY: gofmt
 gofmt:
-	@echo '== gofmt: these files differ, if any'
-	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	@echo '== gofmt'
+	@files=$$(gofmt -l .); test -z "$$files" || { echo "not formatted: $$files" >&2; exit 1; }
 
 .PHONY: vet
 vet:
@@ -34,26 +34,37 @@ staticcheck:
 	@echo '== staticcheck'
 	@go tool staticcheck ./...
 
-# Who may import what stands in .depguard.json. It cannot see import "C", and grep
-# sees it under every build tag (gofmt leaves no other spelling).
+# Who may import what stands in .depguard.json. What it cannot see is searched for:
+# import "C" (under every build tag; gofmt leaves no other spelling), and a clock or an
+# environment of their own where packages may import "time" and "os" for their types.
+forbid = @! grep -rnE --include='*.go' $(1) || { echo $(2) >&2; exit 1; }
+clock_or_environment = \b(time\.(Now|Since|Until|Sleep|After|AfterFunc|Tick|NewTimer|NewTicker)|os\.(Getenv|LookupEnv|Environ))\b
+
 .PHONY: imports
 imports:
 	@echo '== import rules'
 	@go tool depguard ./...
-	@! grep -rnE --include='*.go' '^(import)?[[:space:]]*"C"([[:space:]]|$$)' . | \
-		grep -v '^\./providers/' || { echo 'import "C" belongs under providers/' >&2; exit 1; }
+	$(call forbid,'^(import)?[[:space:]]*"C"([[:space:]]|$$)' $(filter-out providers,$(wildcard *)),'import "C" belongs under providers/')
+	$(call forbid,--exclude='*_test.go' '$(clock_or_environment)' $(wildcard rail peer mr providers/sim),'let the caller pass times and what it read')
 
-# Whatever decides, as against what touches libfabric, needs no C.
+# Whatever decides, as against what touches libfabric, needs no C. (internal/readme
+# tries the README's program, so it is no leaf.)
 pure_packages := go list ./... | grep -E '^golnx/(linkspec|srq|suq|rail|peer|mr|internal|providers)(/|$$)' | \
-	grep -vE '^golnx/providers/ofi(/|$$)'
+	grep -vE '^golnx/(providers/ofi|internal/readme)(/|$$)'
 
 .PHONY: pure
 pure:
 	@echo '== pure packages without cgo'
 	@CGO_ENABLED=0 go test -timeout 5m $$($(pure_packages))
 
+# The C of the peer CQ and peer SRX under AddressSanitizer, leaks included.
+.PHONY: shim
+shim:
+	@echo '== C shim with AddressSanitizer'
+	@go test -asan -count=1 -timeout 5m ./providers/ofi/...
+
 # -count=1: Go's test cache does not know which libfabric a result was had with.
 .PHONY: race
 race:
 	@echo '== go test -race'
-	@go test -race -count=1 -timeout 5m ./...
+	@go test -race -count=1 -timeout 8m ./...
