@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golnx/cmd/lnx/pair"
+	"golnx/lnx"
+	"golnx/providers/fierr"
+)
+
+// Kinds of messages between the ends. Either end begins with hello; then the
+// leading end sends run for each test, which the other answers with ready and
+// over, and bye.
+const (
+	kindHello = "hello"
+	kindRun   = "run"
+	kindReady = "ready"
+	kindOver  = "over"
+	kindBye   = "bye"
+)
+
+// hello says how the sender can be reached.
+type hello struct {
+	Blob []byte `json:"blob"` // lnx.Endpoint.Name
+}
+
+// nap is how long an end that waits for a message of the channel drives the rails
+// before it looks for the message.
+const nap = time.Millisecond
+
+// Session is one end of a connection that runs tests. It belongs to one goroutine.
+type Session struct {
+	// Done counts the finished messages of the present run, about.
+	Done atomic.Int64
+
+	ch  *pair.Channel
+	end End
+}
+
+// Join introduces the two ends to each other. limit is how long either end may
+// make no progress.
+func Join(ch *pair.Channel, ep *lnx.Endpoint, limit time.Duration) (*Session, error) {
+	s := &Session{ch: ch}
+	s.end = End{EP: ep, Done: &s.Done, ctx: ch.Context(), limit: limit}
+	s.end.Ready = func() error { return ch.Send(kindReady, nil) }
+	return s, s.report(s.join())
+}
+
+func (s *Session) join() error {
+	if err := s.ch.Send(kindHello, hello{s.end.EP.Name()}); err != nil {
+		return err
+	}
+	m, err := s.await(kindHello)
+	if err != nil {
+		return err
+	}
+	var theirs hello
+	if err := m.Decode(&theirs); err != nil {
+		return err
+	}
+	s.end.Peer, err = s.end.EP.AV().Insert(theirs.Blob)
+	return err
+}
+
+// Run runs a test with the other end and answers what was measured. After an error
+// the session is over.
+func (s *Session) Run(p Params) (r Result, err error) {
+	defer func() { err = s.report(err) }()
+	if err := p.Validate(); err != nil {
+		return r, err
+	}
+	test, err := Lookup(p.Test)
+	if err != nil {
+		return r, err
+	}
+	s.begin()
+	if err := s.ch.Send(kindRun, p); err != nil {
+		return r, err
+	}
+	if _, err := s.await(kindReady); err != nil {
+		return r, err
+	}
+	if r, err = test.Lead(&s.end, p); err != nil {
+		return r, err
+	}
+	_, err = s.await(kindOver)
+	return r, err
+}
+
+func (s *Session) begin() {
+	s.Done.Store(0)
+	s.end.idle = 0
+	s.end.mark()
+}
+
+// Bye ends the session in good order, from the leading end.
+func (s *Session) Bye() error { return s.ch.Send(kindBye, nil) }
+
+// Serve does what the leading end asks for, until it says bye. only, if not empty,
+// is the one test that may be asked for.
+func (s *Session) Serve(only string) error { return s.report(s.serve(only)) }
+
+func (s *Session) serve(only string) error {
+	for {
+		m, err := s.await(kindRun, kindBye)
+		if err != nil || m.Kind == kindBye {
+			return err
+		}
+		var p Params
+		if err := m.Decode(&p); err != nil {
+			return err
+		}
+		if err := s.follow(p, only); err != nil {
+			return err
+		}
+		if err := s.ch.Send(kindOver, nil); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Session) follow(p Params, only string) error {
+	if only != "" && p.Test != only {
+		return fmt.Errorf("the test asked for is %q, this end runs %q", p.Test, only)
+	}
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	test, err := Lookup(p.Test)
+	if err != nil {
+		return err
+	}
+	s.begin()
+	return test.Follow(&s.end, p)
+}
+
+// await waits for a message of one of the kinds. Meanwhile it drives the rails,
+// because the other end may still need that.
+func (s *Session) await(kinds ...string) (pair.Message, error) {
+	ctx, cancel := context.WithTimeoutCause(s.ch.Context(), s.end.limit,
+		fmt.Errorf("no %q from the other end within %v", kinds[0], s.end.limit))
+	defer cancel()
+	for {
+		ended := ctx.Err() != nil // before the look: what came before the end counts
+		select {
+		case m := <-s.ch.Messages():
+			if slices.Contains(kinds, m.Kind) {
+				return m, nil
+			}
+			return m, fmt.Errorf("the other end sent %q where %q was expected", m.Kind, kinds)
+		default:
+		}
+		if ended {
+			return pair.Message{}, context.Cause(ctx)
+		}
+		if err := s.drive(ctx); err != nil {
+			return pair.Message{}, err
+		}
+	}
+}
+
+// drive drives the rails for a moment. No operation is under way.
+func (s *Session) drive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, nap)
+	defer cancel()
+	n, err := s.end.EP.CQ().Wait(ctx, s.end.entries[:])
+	switch {
+	case ctx.Err() != nil && n == 0:
+		return nil
+	case err != nil:
+		return s.end.failure(err)
+	}
+	return fmt.Errorf("message %#x came when none was expected", s.end.entries[0].Tag)
+}
+
+// report tells the other end of an error, and prefers what that end says itself: if
+// it failed, what is seen here is only that it is gone.
+func (s *Session) report(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := fierr.Of(err); ok {
+		t := time.NewTimer(time.Second)
+		defer t.Stop()
+		select {
+		case <-s.ch.Context().Done():
+		case <-t.C:
+		}
+	}
+	var theirs *pair.PeerError
+	if errors.As(context.Cause(s.ch.Context()), &theirs) {
+		err = theirs
+	}
+	return s.ch.Fail(err)
+}

@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Test is one kind of test.
+type Test struct {
+	Name string
+	// Help is half a line for lnx perf --help; a test without it is not offered
+	// there.
+	Help string
+	// Window is the default of Params.Window; 0 says that the test has none.
+	Window int
+	// Iters is the default of Params.Iters for messages of a size.
+	Iters func(size int) int
+	// Lead measures, Follow does the other end's part: it calls End.Ready when
+	// its first receives are posted, and Lead begins.
+	Lead   func(*End, Params) (Result, error)
+	Follow func(*End, Params) error
+}
+
+// Params say what is run. They travel to the following end.
+type Params struct {
+	Test string `json:"test"`
+	// Size is that of a message, in bytes.
+	Size int `json:"size"`
+	// Iters is the number of messages or round trips that are measured, Warmup
+	// how many come before them.
+	Iters  int `json:"iters"`
+	Warmup int `json:"warmup"`
+	// Window is how many messages may be under way at once.
+	Window int  `json:"window,omitempty"`
+	Verify bool `json:"verify,omitempty"`
+	// Seed makes the payloads.
+	Seed uint64 `json:"seed,omitempty"`
+}
+
+// Limits of Params. MaxBuffers bounds what one end allocates for a run, in bytes.
+const (
+	MaxIters   = 1_000_000_000
+	MaxWindow  = 1 << 14
+	MaxBuffers = 512 << 20
+)
+
+// buffersPerPlace is how many buffers an end may need for each place in a window.
+const buffersPerPlace = 4
+
+// MaxSize is the largest message that can be tested, in bytes.
+const MaxSize = MaxBuffers / buffersPerPlace
+
+// Validate says what is wrong with p, in terms of the flags of lnx perf.
+func (p Params) Validate() error {
+	test, err := Lookup(p.Test)
+	switch {
+	case err != nil:
+		return err
+	case p.Size < 0 || p.Size > MaxSize:
+		return fmt.Errorf("--size %d: 0 to %d bytes are possible", p.Size, MaxSize)
+	case p.Iters < 1 || p.Iters > MaxIters:
+		return fmt.Errorf("--iters %d: 1 to %d are possible", p.Iters, MaxIters)
+	case p.Warmup < 0 || p.Warmup > MaxIters:
+		return fmt.Errorf("--warmup %d: 0 to %d are possible", p.Warmup, MaxIters)
+	case test.Window == 0 && p.Window != 0:
+		return fmt.Errorf("--window %d: %s has one message under way at a time", p.Window, test.Name)
+	case test.Window > 0 && (p.Window < 1 || p.Window > MaxWindow):
+		return fmt.Errorf("--window %d: 1 to %d are possible", p.Window, MaxWindow)
+	case p.Size*max(p.Window, 1) > MaxSize:
+		return fmt.Errorf("--window %d with --size %d: the product may be %d bytes at most", p.Window, p.Size, MaxSize)
+	}
+	return nil
+}
+
+// total is how many messages a run has in all.
+func (p Params) total() int { return p.Warmup + p.Iters }
+
+// Result is what the leading end of a test measured.
+type Result struct {
+	// Key and Value are the test's part of the JSON report.
+	Key   string
+	Value any
+	// Cells are the same for a table.
+	Cells []Cell
+	// Rails are the leading end's, over the measured messages.
+	Rails []RailCount
+}
+
+// Cell is one figure with its column's heading.
+type Cell struct{ Head, Text string }
+
+// RailCount says how many messages an end sent and received over a rail.
+type RailCount struct {
+	Name string `json:"name"`
+	Tx   uint64 `json:"tx_msgs"`
+	Rx   uint64 `json:"rx_msgs"`
+}
+
+var tests []Test
+
+// Register makes a test known; call it from an init function. A name taken twice
+// is a programming error and panics.
+func Register(t Test) {
+	if _, err := Lookup(t.Name); err == nil {
+		panic(fmt.Sprintf("bench: test %q is registered twice", t.Name))
+	}
+	tests = append(tests, t)
+	slices.SortFunc(tests, func(a, b Test) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Lookup finds a test by its name.
+func Lookup(name string) (Test, error) {
+	for _, t := range tests {
+		if t.Name == name {
+			return t, nil
+		}
+	}
+	return Test{}, fmt.Errorf("there is no test %q: there are %s", name, strings.Join(Names(), ", "))
+}
+
+// Names lists the tests that lnx perf offers.
+func Names() []string {
+	var names []string
+	for _, t := range Offered() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Offered answers the tests that lnx perf offers, by name.
+func Offered() []Test {
+	return slices.DeleteFunc(slices.Clone(tests), func(t Test) bool { return t.Help == "" })
+}

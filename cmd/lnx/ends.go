@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"golnx/cmd/lnx/bench"
+	"golnx/cmd/lnx/pair"
+	"golnx/lnx"
+)
+
+// Seeds of the two ends (lnx.Options.Seed).
+const (
+	seedLead = iota
+	seedFollow
+)
+
+// childGrace is how long a child may take to follow its parent's end.
+const childGrace = 5 * time.Second
+
+// withChild starts the other end and leads a session with it. Whatever happens, the
+// child is gone afterwards.
+func withChild(a *app, f *linkFlags, limit time.Duration, lead func(*bench.Session, *lnx.Endpoint) error) error {
+	args := append([]string{"perf-peer", "--timeout=" + limit.String()}, f.args()...)
+	child, err := pair.Start(args...)
+	if err != nil {
+		return err
+	}
+	a.note("started the other end, process %d", child.PID())
+	err = leadOver(a, child.Conn(), f, limit, lead)
+	ended := child.Stop(childGrace)
+	if ended == nil {
+		return err
+	}
+	removeRegions(child.PID())
+	var exit *exec.ExitError
+	if err != nil && errors.As(ended, &exit) && exit.ExitCode() == exitFailed {
+		return err // which has the reason
+	}
+	return errors.Join(err, ended)
+}
+
+// leadOver opens a link here and leads a session over the connection.
+func leadOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, lead func(*bench.Session, *lnx.Endpoint) error) error {
+	ch, err := pair.Open(a.ctx, conn, limit)
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	return overEndpoint(a, ch, f, seedLead, limit, func(s *bench.Session, ep *lnx.Endpoint) error {
+		if err := lead(s, ep); err != nil {
+			return err
+		}
+		return s.Bye()
+	})
+}
+
+// serveOver opens a link here and follows the other end.
+func serveOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, only string) error {
+	ch, err := pair.Open(a.ctx, conn, limit)
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	giveUpAfter(ch.Context())
+	return overEndpoint(a, ch, f, seedFollow, limit, func(s *bench.Session, _ *lnx.Endpoint) error {
+		return s.Serve(only)
+	})
+}
+
+// overEndpoint opens an endpoint, joins the other end with it, and closes it.
+func overEndpoint(a *app, ch *pair.Channel, f *linkFlags, seed uint64, limit time.Duration, do func(*bench.Session, *lnx.Endpoint) error) (err error) {
+	ep, err := f.open(a, seed, limit)
+	if err != nil {
+		return ch.Fail(err)
+	}
+	defer func() { err = errors.Join(err, ep.Close()) }()
+	s, err := bench.Join(ch, ep, limit)
+	if err != nil {
+		return err
+	}
+	return do(s, ep)
+}
+
+// peerCmd is the other end that pair.Start starts.
+type peerCmd struct {
+	linkFlags
+	Timeout time.Duration `default:"30s"`
+}
+
+// Run serves the parent. What goes wrong the parent tells.
+func (c *peerCmd) Run(a *app) error {
+	signal.Ignore(unix.SIGINT, unix.SIGHUP) // a terminal sends them to both ends
+	parent := os.Getppid()
+	conn, err := pair.Inherited()
+	if err != nil {
+		return err
+	}
+	err = serveOver(a, conn, &c.linkFlags, c.Timeout, "")
+	if err == nil {
+		return nil
+	}
+	if pair.Told(err) || parentEnded(a, parent) {
+		return errQuiet
+	}
+	return err
+}
+
+// parentEnded says whether the parent is no more, and puts away what it left then.
+// It waits for the signal that comes with the parent's end, because the connection
+// ends a little earlier.
+func parentEnded(a *app, parent int) bool {
+	select {
+	case <-a.ctx.Done():
+	case <-time.After(time.Second):
+	}
+	if os.Getppid() == parent {
+		return false
+	}
+	removeRegions(parent)
+	return true
+}
+
+// removeRegions removes the memory that a process shared through the shm provider
+// and that stays behind when the process is killed. It must have ended.
+func removeRegions(pid int) {
+	regions, _ := filepath.Glob(fmt.Sprintf("/dev/shm/%d:*", pid))
+	for _, region := range regions {
+		_ = os.Remove(region) // it may be another user's
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"golnx/lnx"
+	"golnx/providers"
+)
+
+// madeUp is a listing of a machine with two fast NICs.
+func madeUp() *lnx.Listing {
+	shm := providers.Info{
+		Provider: "shm", Fabric: "shm", Domain: "shm", AddrFormat: providers.AddrStr, NodeLocal: true,
+		Caps: 1<<1 | 1<<3 | 1<<43, InjectSize: 4096, MaxMsgSize: ^uint64(0), IOVLimit: 4, NIC: providers.NIC{NUMA: -1},
+	}
+	nic := func(domain, pci string, numa int) providers.Info {
+		return providers.Info{
+			Provider: "cxi", Fabric: "cxi", Domain: domain, AddrFormat: 0x1234,
+			Caps: 1<<1 | 1<<3 | 1<<43 | 1<<52 | 1<<40, InjectSize: 192, MaxMsgSize: 1 << 30, IOVLimit: 1,
+			NIC: providers.NIC{Device: domain, PCI: pci, NUMA: numa, Speed: 200e9, MTU: 2048},
+		}
+	}
+	whole := lnx.LeftOut{Link: "shm+verbs", What: wholeLink, Reason: "provider verbs offers nothing"}
+	part := lnx.LeftOut{Link: "shm+cxi", What: "cxi0", Reason: "its network x: a domain is one rail, over y"}
+	return &lnx.Listing{
+		Links: []*lnx.Link{
+			{Name: "shm+cxi:cxi0,cxi1", Rails: []providers.Info{shm, nic("cxi0", "0000:21:00.0", 0), nic("cxi1", "0000:a1:00.0", 1)}, LeftOut: []lnx.LeftOut{part}},
+			{Name: "shm", Rails: []providers.Info{shm}},
+		},
+		LeftOut: []lnx.LeftOut{part, whole},
+	}
+}
+
+func TestInfoTable(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, showInfo(&b, madeUp()))
+	requireGolden(t, "info.golden", b.String())
+}
+
+func TestInfoJSONOfMadeUp(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, showInfoJSON(&b, madeUp()))
+	requireGolden(t, "info_json.golden", b.String())
+}
+
+func TestInfoJSON(t *testing.T) {
+	got := execute(t, "info", "--links=shm+tcp:lo|cxi:nosuch", "--json")
+	require.Zero(t, got.code, got.stderr)
+	var out infoJSON
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &out))
+	require.Len(t, out.Links, 1)
+	require.Equal(t, "shm+tcp;ofi_rxm:lo", out.Links[0].Name)
+	require.Len(t, out.Links[0].Rails, 2)
+	for _, r := range out.Links[0].Rails {
+		require.Contains(t, r.Caps, "FI_TAGGED")
+		require.Contains(t, r.Caps, "FI_PEER")
+	}
+	require.Equal(t, "FI_SOCKADDR_IN", out.Links[0].Rails[1].AddrFormat)
+	require.NotEmpty(t, out.LeftOut)
+}
+
+func TestInfoWithoutLink(t *testing.T) {
+	for _, c := range []struct{ args, stdout string }{
+		{"info --links nosuch|tcp:nosuch", ""},
+		{"info --links nosuch|tcp:nosuch --json", `"links": []`},
+	} {
+		got := execute(t, strings.Fields(c.args)...)
+		require.Equal(t, exitFailed, got.code)
+		require.Contains(t, got.stderr, `lnx: no link to open: link nosuch: provider "nosuch" is unknown`)
+		require.Contains(t, got.stderr, `lnx: link tcp:nosuch: provider tcp;ofi_rxm has no domain "nosuch": known are`)
+		require.Contains(t, got.stdout, c.stdout)
+	}
+}
+
+func TestCapNamesAreLibfabrics(t *testing.T) {
+	dir, err := exec.Command("pkg-config", "--variable=includedir", "libfabric").Output()
+	require.NoError(t, err)
+	header, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "rdma/fabric.h"))
+	require.NoError(t, err)
+	bits := map[string]int{}
+	for _, m := range regexp.MustCompile(`#define (FI_\w+)\s+\(1ULL << (\d+)\)`).FindAllStringSubmatch(string(header), -1) {
+		if _, known := bits[m[1]]; !known {
+			bits[m[1]], err = strconv.Atoi(m[2])
+			require.NoError(t, err)
+		}
+	}
+	for bit, name := range capNames {
+		require.Contains(t, bits, name)
+		require.Equal(t, bits[name], bit, name)
+	}
+}

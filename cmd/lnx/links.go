@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"golnx/linkspec"
+	"golnx/lnx"
+	"golnx/rail"
+)
+
+// linkFlags say which links are meant, in every command that opens or lists some.
+type linkFlags struct {
+	Links      string `placeholder:"SPEC" help:"Links to use, as shm+tcp:eth0. Without it, FI_LNX_PROV_LINKS."`
+	Policy     string `placeholder:"NAME" help:"How rails are selected: ${policies}. Without it, FI_LNX_MULTI_RAIL_SELECTION."`
+	DisableShm bool   `name:"disable-shm" help:"Leave shared memory out, as FI_LNX_DISABLE_SHM=1 does."`
+}
+
+// check refuses what can be seen to be wrong without looking at the machine.
+func (f *linkFlags) check() error {
+	if f.Links != "" {
+		if _, err := linkspec.Parse(f.Links); err != nil {
+			return usageError{err}
+		}
+	}
+	if _, err := rail.ParsePolicy(f.Policy); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// spec is the link spec as given.
+func (f *linkFlags) spec() string {
+	if f.Links != "" {
+		return f.Links
+	}
+	return os.Getenv(linkspec.EnvProvLinks)
+}
+
+func (f *linkFlags) options() lnx.Options {
+	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm}
+}
+
+// args are the flags for another process.
+func (f *linkFlags) args() []string {
+	var args []string
+	if f.Links != "" {
+		args = append(args, "--links="+f.Links)
+	}
+	if f.Policy != "" {
+		args = append(args, "--policy="+f.Policy)
+	}
+	if f.DisableShm {
+		args = append(args, "--disable-shm")
+	}
+	return args
+}
+
+// wholeLink is lnx.LeftOut.What of a link that cannot be opened.
+const wholeLink = "the whole link"
+
+// open opens the first link that can be opened. Each end has its own seed. A link
+// that was passed over is always told.
+func (f *linkFlags) open(a *app, seed uint64, limit time.Duration) (*lnx.Endpoint, error) {
+	opts := f.options()
+	opts.Seed, opts.ConnectTimeout = seed, limit
+	listing, err := lnx.Links(opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, left := range listing.LeftOut {
+		if left.What == wholeLink {
+			a.print(left.String())
+		} else {
+			a.note("%v", left)
+		}
+	}
+	a.note("opens %s", listing.Links[0].Name)
+	return lnx.Open(listing.Links[0])
+}

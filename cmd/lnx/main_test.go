@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// asCommand makes the test binary the command, so that what it starts is it, too.
+const asCommand = "LNX_TEST_AS_COMMAND"
+
+// patience is for what should take no time; running into it is a failure.
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(run(os.Args[1:]))
+	}
+	for _, name := range []string{"FI_LNX_PROV_LINKS", "FI_LNX_MULTI_RAIL_SELECTION", "FI_LNX_DISABLE_SHM", "FI_LNX_DUMP_STATS"} {
+		if err := os.Unsetenv(name); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// command prepares the real command.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
+
+// outcome is how a command ended.
+type outcome struct {
+	stdout, stderr string
+	code           int
+}
+
+// execute runs the real command to its end.
+func execute(t *testing.T, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := command(t, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// running is a command that has not ended.
+type running struct {
+	*exec.Cmd
+	t     *testing.T
+	lines chan string // of its standard error
+}
+
+func start(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := &running{Cmd: command(t, args...), t: t, lines: make(chan string, 1000)}
+	stderr, err := r.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Start())
+	go func() {
+		defer close(r.lines)
+		for s := bufio.NewScanner(stderr); s.Scan(); {
+			r.lines <- s.Text()
+		}
+	}()
+	return r
+}
+
+// await reads lines until one matches, and answers the submatches.
+func (r *running) await(pattern string) []string {
+	r.t.Helper()
+	re := regexp.MustCompile(pattern)
+	for {
+		select {
+		case line, ok := <-r.lines:
+			require.True(r.t, ok, "ended without a line like %q", pattern)
+			if m := re.FindStringSubmatch(line); m != nil {
+				return m
+			}
+		case <-time.After(patience):
+			require.FailNow(r.t, "no line like "+pattern)
+		}
+	}
+}
+
+// finish waits for the end and answers the code and the rest of standard error.
+func (r *running) finish() (int, string) {
+	r.t.Helper()
+	var rest strings.Builder
+	for line := range r.lines {
+		rest.WriteString(line + "\n")
+	}
+	var exit *exec.ExitError
+	if err := r.Wait(); !errors.As(err, &exit) {
+		require.NoError(r.t, err)
+	}
+	return r.ProcessState.ExitCode(), rest.String()
+}
+
+// process is another process, to be seen ending.
+type process struct{ pid, fd int }
+
+func watch(t *testing.T, pid string) process {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	require.NoError(t, err)
+	fd, err := unix.PidfdOpen(n, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Close(fd)) })
+	return process{n, fd}
+}
+
+func (p process) requireEnd(t *testing.T) {
+	t.Helper()
+	fds := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}
+	deadline := time.Now().Add(patience)
+	for {
+		n, err := unix.Poll(fds, int(time.Until(deadline).Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "process %d is still there", p.pid)
+		return
+	}
+}
+
+// requireNoRegions checks that the processes, which have ended, left no memory.
+func requireNoRegions(t *testing.T, pids ...int) {
+	t.Helper()
+	for _, pid := range pids {
+		regions, err := filepath.Glob("/dev/shm/" + strconv.Itoa(pid) + ":*")
+		require.NoError(t, err)
+		require.Empty(t, regions)
+	}
+}
+
+// requireGolden compares with a file of testdata.
+func requireGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"", "expected one of"},
+		{"nosuch", "unexpected argument nosuch"},
+		{"perf", `expected "<test>"`},
+		{"perf nosuch", `there is no test "nosuch"`},
+		{"perf exchange", `there is no test "exchange"`},
+		{"perf lat --size=-1", `"-1" is no size`},
+		{"perf lat --size -1", "--size"},
+		{"perf lat --size=8x", `"8x" is no size`},
+		{"perf lat --size=", `"" is no size`},
+		{"perf lat --size=8,1G", "--size 1073741824: 0 to"},
+		{"perf lat --size=99999999999G", "too large"},
+		{"perf lat --iters=0", "--iters 0: 1 to"},
+		{"perf lat --iters=-5", "--iters -5: 1 to"},
+		{"perf lat --iters=99999999999", "--iters 99999999999: 1 to"},
+		{"perf lat --iters=99999999999999999999999", "--iters"},
+		{"perf lat --warmup=-1", "--warmup -1: 0 to"},
+		{"perf lat --window=4", "one message under way at a time"},
+		{"perf bw --window=0", "--window 0: 1 to"},
+		{"perf bw --window=16384 --size=1M", "the product may be"},
+		{"perf lat --policy=NO", `unknown policy "NO"`},
+		{"perf lat --links=shm+", "found the end of the spec"},
+		{"perf lat --timeout=0s", "--timeout 0s"},
+		{"perf lat --listen=:1 --connect=:1", "--listen and --connect can't be used together"},
+		{"perf lat --listen=:1 --size=8", "--listen leaves --size"},
+		{"perf lat --connect=nowhere", `"nowhere" is no HOST:PORT`},
+		{"info --links=shm|", "found the end of the spec"},
+		{"demo --links=+", "link spec"},
+		{"plan --peers=0", "--peers 0: 1 to"},
+		{"plan --messages=-1", "--messages -1: 1 to"},
+		{"plan --machine=testdata/nosuch", "no such file"},
+		{"plan --links=shm --local --peers=1000 --messages=1000", "at most"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			got := execute(t, strings.Fields(c.args)...)
+			require.Equal(t, exitUsage, got.code, got.stderr)
+			require.Contains(t, got.stderr, c.want)
+			require.Empty(t, got.stdout)
+			for line := range strings.Lines(got.stderr) {
+				require.True(t, strings.HasPrefix(line, "lnx: "), line)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	got := execute(t, "version")
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `^golnx .+\nlibfabric headers (\d+\.\d+)\nlibfabric library \d+\.\d+\n$`, got.stdout)
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"golnx/cmd/lnx/bench"
+	"golnx/cmd/lnx/pair"
+	"golnx/cmd/lnx/ui"
+	"golnx/lnx"
+)
+
+// acceptLimit is how long --listen waits for the other end.
+const acceptLimit = 10 * time.Minute
+
+// defaultSize is that of a message, in bytes.
+const defaultSize = 8
+
+// perfCmd measures.
+type perfCmd struct {
+	Test string `arg:"" help:"What to measure: ${tests}."`
+	linkFlags
+	Size    ui.Sizes      `placeholder:"BYTES" help:"Sizes of messages, as 8,64,4K,1M. Without it, 8."`
+	Iters   *int          `placeholder:"N" help:"Messages or round trips to measure. Without it, by size."`
+	Warmup  *int          `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
+	Window  *int          `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
+	Verify  bool          `help:"Check every byte; slower."`
+	JSON    bool          `name:"json" help:"Print a JSON object for each size."`
+	Listen  string        `placeholder:"HOST:PORT" xor:"ends" help:"Be the other end for one --connect, from another machine or this one."`
+	Connect string        `placeholder:"HOST:PORT" xor:"ends" help:"Measure with the other end that listens there, instead of starting one."`
+	Timeout time.Duration `default:"30s" help:"How long to go without progress."`
+}
+
+// Validate checks the flags before anything is started.
+func (c *perfCmd) Validate() error {
+	if err := c.linkFlags.check(); err != nil {
+		return err
+	}
+	if err := checkTimeout(c.Timeout); err != nil {
+		return err
+	}
+	for _, addr := range []string{c.Listen, c.Connect} {
+		if addr == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return fmt.Errorf("%q is no HOST:PORT: %w", addr, err)
+		}
+	}
+	if c.Listen != "" && (c.Size != nil || c.Iters != nil || c.Warmup != nil || c.Window != nil || c.Verify || c.JSON) {
+		return errors.New("--listen leaves --size, --iters, --warmup, --window, --verify and --json to the end that connects")
+	}
+	if c.Test == "" {
+		return nil // kong says so
+	}
+	_, err := c.runs()
+	return err
+}
+
+func checkTimeout(d time.Duration) error {
+	if d <= 0 || d > time.Hour {
+		return fmt.Errorf("--timeout %v: it can be up to 1h", d)
+	}
+	return nil
+}
+
+// runs answers what is to be run.
+func (c *perfCmd) runs() ([]bench.Params, error) {
+	test, err := bench.Lookup(c.Test)
+	if err != nil || test.Help == "" {
+		return nil, fmt.Errorf("there is no test %q: there are %s", c.Test, testHelp())
+	}
+	sizes := c.Size
+	if sizes == nil {
+		sizes = ui.Sizes{defaultSize}
+	}
+	var runs []bench.Params
+	for _, size := range sizes {
+		p := bench.Params{Test: c.Test, Size: size, Verify: c.Verify, Seed: 1, Iters: test.Iters(size), Window: test.Window}
+		if c.Iters != nil {
+			p.Iters = *c.Iters
+		}
+		p.Warmup = p.Iters / 10
+		if c.Warmup != nil {
+			p.Warmup = *c.Warmup
+		}
+		if c.Window != nil {
+			p.Window = *c.Window
+		}
+		if err := p.Validate(); err != nil {
+			return nil, err
+		}
+		runs = append(runs, p)
+	}
+	return runs, nil
+}
+
+// Run is one of the ends, or both.
+func (c *perfCmd) Run(a *app) error {
+	if c.Listen != "" {
+		return c.listen(a)
+	}
+	runs, err := c.runs()
+	if err != nil {
+		return err
+	}
+	var reports []report
+	lead := func(s *bench.Session, ep *lnx.Endpoint) error {
+		for _, p := range runs {
+			result, err := c.measure(a, s, p)
+			if err != nil {
+				return err
+			}
+			reports = append(reports, report{p, c.spec(), ep.Link().Name, result})
+		}
+		return nil
+	}
+	if c.Connect != "" {
+		err = c.connect(a, lead)
+	} else {
+		err = withChild(a, &c.linkFlags, c.Timeout, lead)
+	}
+	return errors.Join(err, c.print(a, reports)) // what was measured before a failure, too
+}
+
+// measure runs one test and shows how far it is.
+func (c *perfCmd) measure(a *app, s *bench.Session, p bench.Params) (bench.Result, error) {
+	what := fmt.Sprintf("%s, %s", p.Test, ui.Size(uint64(p.Size)))
+	a.note("runs %s, %d times after %d", what, p.Iters, p.Warmup)
+	stop := ui.Progress(a.err, what, int64(p.Iters+p.Warmup), s.Done.Load)
+	defer stop()
+	return s.Run(p)
+}
+
+func (c *perfCmd) connect(a *app, lead func(*bench.Session, *lnx.Endpoint) error) error {
+	conn, err := pair.Dial(a.ctx, c.Connect, c.Timeout)
+	if err != nil {
+		return err
+	}
+	return leadOver(a, conn, &c.linkFlags, c.Timeout, lead)
+}
+
+// listen is the other end for one session.
+func (c *perfCmd) listen(a *app) error {
+	l, err := pair.Listen(a.ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	a.print(fmt.Sprintf("listens on %v", l.Addr()))
+	conn, err := l.Accept(a.ctx, acceptLimit)
+	if err != nil {
+		return err
+	}
+	a.note("%v connected", conn.RemoteAddr())
+	return serveOver(a, conn, &c.linkFlags, c.Timeout, c.Test)
+}
+
+// report is one line of results.
+type report struct {
+	bench.Params
+	links  string // as asked for
+	link   string // as opened
+	result bench.Result
+}
+
+// MarshalJSON keeps the order of fields: what was run, what was measured, and
+// which rails carried it.
+func (r report) MarshalJSON() ([]byte, error) {
+	var o object
+	o.add("test", r.Test)
+	o.add("links", r.links)
+	o.add("size", r.Size)
+	o.add("iters", r.Iters)
+	if r.Window != 0 {
+		o.add("window", r.Window)
+	}
+	o.add(r.result.Key, r.result.Value)
+	o.add("rails", r.result.Rails)
+	return o.bytes()
+}
+
+// object is a JSON object whose fields stay in order.
+type object struct {
+	text []byte
+	err  error
+}
+
+func (o *object) add(key string, v any) {
+	k, err := json.Marshal(key)
+	o.err = errors.Join(o.err, err)
+	b, err := json.Marshal(v)
+	o.err = errors.Join(o.err, err)
+	sep := byte(',')
+	if o.text == nil {
+		sep = '{'
+	}
+	o.text = append(append(append(append(o.text, sep), k...), ':'), b...)
+}
+
+func (o *object) bytes() ([]byte, error) { return append(o.text, '}'), o.err }
+
+func (c *perfCmd) print(a *app, reports []report) error {
+	if len(reports) == 0 {
+		return nil
+	}
+	if c.JSON {
+		enc := json.NewEncoder(a.out)
+		for _, r := range reports {
+			if err := enc.Encode(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return printReports(a, reports)
+}
+
+func printReports(a *app, reports []report) error {
+	first := reports[0]
+	head := []any{"size", "iterations"}
+	right := []string{"size", "iterations"}
+	for _, cell := range first.result.Cells {
+		head = append(head, cell.Head)
+		right = append(right, cell.Head)
+	}
+	title := fmt.Sprintf("%s over %s", first.Test, first.link)
+	if first.Window != 0 {
+		title += fmt.Sprintf(", window %d", first.Window)
+	}
+	if first.Verify {
+		title += ", every byte verified"
+	}
+	t := ui.NewTable(title, right...)
+	t.AppendHeader(append(head, "rails: sent / received"))
+	for _, r := range reports {
+		row := []any{ui.Size(uint64(r.Size)), r.Iters}
+		for _, cell := range r.result.Cells {
+			row = append(row, cell.Text)
+		}
+		t.AppendRow(append(row, carried(r.result.Rails)))
+	}
+	return ui.Print(a.out, t)
+}

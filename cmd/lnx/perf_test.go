@@ -1,0 +1,233 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"golnx/cmd/lnx/bench"
+	"golnx/cmd/lnx/pair"
+)
+
+// measured is a JSON report.
+type measured struct {
+	Test    string
+	Links   string
+	Size    int
+	Iters   int
+	Window  int
+	HalfRTT bench.HalfRTT `json:"half_rtt_us"`
+	Msgs    float64       `json:"msgs_per_s"`
+	Bytes   float64       `json:"bytes_per_s"`
+	Rails   []bench.RailCount
+}
+
+func parse(t *testing.T, out string) []measured {
+	t.Helper()
+	var all []measured
+	for line := range strings.Lines(out) {
+		var m measured
+		require.NoError(t, json.Unmarshal([]byte(line), &m))
+		all = append(all, m)
+	}
+	return all
+}
+
+func TestLatJSON(t *testing.T) {
+	got := execute(t, strings.Fields("perf lat --links shm+tcp:lo --size 8 --iters 200 --json --verify")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Empty(t, got.stderr)
+	require.Regexp(t, `^\{"test":"lat","links":"shm\+tcp:lo","size":8,"iters":200,`+
+		`"half_rtt_us":\{"p50":[\d.]+,"p99":[\d.]+,"mean":[\d.]+\},`+
+		`"rails":\[\{"name":"shm","tx_msgs":200,"rx_msgs":200\},\{"name":"tcp;ofi_rxm:lo","tx_msgs":0,"rx_msgs":0\}\]\}\n$`, got.stdout)
+	m := parse(t, got.stdout)[0]
+	require.Positive(t, m.HalfRTT.P50)
+	require.LessOrEqual(t, m.HalfRTT.P50, m.HalfRTT.P99)
+	require.Positive(t, m.HalfRTT.Mean)
+}
+
+func TestLatWithoutShm(t *testing.T) {
+	got := execute(t, strings.Fields("perf lat --links shm+tcp:lo --disable-shm --size 0,1,100K --iters 20 --warmup 0 --json --verify")...)
+	require.Zero(t, got.code, got.stderr)
+	all := parse(t, got.stdout)
+	require.Len(t, all, 3)
+	for i, size := range []int{0, 1, 100 << 10} {
+		require.Equal(t, size, all[i].Size)
+		require.Equal(t, []bench.RailCount{{Name: "tcp;ofi_rxm:lo", Tx: 20, Rx: 20}}, all[i].Rails)
+	}
+}
+
+func TestStreams(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		acks func(iters int) int
+	}{
+		{"rate --links shm --window 1 --iters 30", func(n int) int { return n }},
+		{"rate --links tcp:lo --policy PER_MSG --window 7 --size 8,16K --iters 500", nil},
+		{"bw --links shm+tcp:lo --window 8 --size 4K,1M --iters 40 --warmup 3", func(n int) int { return n/4 + 1 }},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			got := execute(t, append(strings.Fields("perf --json --verify"), strings.Fields(c.args)...)...)
+			require.Zero(t, got.code, got.stderr)
+			all := parse(t, got.stdout)
+			require.NotEmpty(t, all)
+			for _, m := range all {
+				require.Positive(t, m.Msgs+m.Bytes)
+				require.EqualValues(t, m.Iters, m.Rails[0].Tx)
+				if c.acks != nil {
+					require.EqualValues(t, c.acks(m.Iters), m.Rails[0].Rx)
+				}
+			}
+		})
+	}
+}
+
+func TestTableOfSizes(t *testing.T) {
+	got := execute(t, strings.Fields("perf lat --links shm --size 8,4K --iters 10")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "lat over shm")
+	require.Regexp(t, `4 KiB │ +10 │`, got.stdout)
+	require.Contains(t, got.stdout, "shm: 10 / 10")
+}
+
+// listening starts the listening end and answers its address.
+func listening(t *testing.T, args string) (*running, string) {
+	t.Helper()
+	r := start(t, append(strings.Fields("perf lat --listen 127.0.0.1:0"), strings.Fields(args)...)...)
+	return r, r.await(`^lnx: listens on (.+)$`)[1]
+}
+
+func TestListenConnect(t *testing.T) {
+	other, addr := listening(t, "--links shm+tcp:lo")
+	got := execute(t, "perf", "lat", "--links=tcp:lo", "--connect="+addr, "--size=8,64K", "--iters=20", "--json", "--verify")
+	require.Zero(t, got.code, got.stderr)
+	all := parse(t, got.stdout)
+	require.Len(t, all, 2)
+	require.Equal(t, []bench.RailCount{{Name: "tcp;ofi_rxm:lo", Tx: 20, Rx: 20}}, all[1].Rails)
+	code, rest := other.finish()
+	require.Zero(t, code, rest)
+	require.Empty(t, rest)
+}
+
+func TestEndsThatDisagree(t *testing.T) {
+	for _, c := range []struct{ listen, connect, want string }{
+		{"--links shm", "lat --links tcp:lo", "no rail in common"},
+		{"--links shm", "rate --links shm", `this end runs "lat"`},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			other, addr := listening(t, c.listen)
+			got := execute(t, append([]string{"perf", "--connect=" + addr}, strings.Fields(c.connect)...)...)
+			code, rest := other.finish()
+			require.Equal(t, exitFailed, got.code)
+			require.Equal(t, exitFailed, code)
+			require.Contains(t, got.stderr, c.want)
+			require.Contains(t, rest, c.want)
+		})
+	}
+}
+
+func TestBadPeerOfListen(t *testing.T) {
+	frame := func(text string) string { return fmt.Sprintf("%s\x00\x00\x00%c%s", pair.Preamble, len(text), text) }
+	for name, c := range map[string]struct{ sent, want string }{
+		"another protocol": {"GET / HTTP/1.0\r\n\r\n", "does not speak the protocol"},
+		"silence":          {"", "sent 0 of the first"},
+		"a huge message":   {pair.Preamble + "\xff\xff\xff\xff", "at most"},
+		"no JSON":          {frame("nonsense"), "no JSON"},
+		"no blob":          {frame(`{"kind":"hello","body":{"blob":"AAAA"}}`), "AV.Insert"},
+		"wrong order":      {frame(`{"kind":"run","body":{}}`), `sent "run"`},
+		"an evil error":    {frame(`{"kind":"error","body":"\u001b[2J"}`), `the other end: \x1b[2J`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, addr := listening(t, "--links shm --timeout 2s")
+			conn, err := net.Dial("tcp", addr)
+			require.NoError(t, err)
+			defer conn.Close()
+			_, err = conn.Write([]byte(c.sent))
+			require.NoError(t, err)
+			code, rest := r.finish()
+			require.Equal(t, exitFailed, code)
+			require.Contains(t, rest, c.want)
+			requireNoRegions(t, r.Process.Pid)
+		})
+	}
+}
+
+// endless starts a measurement that takes for ever, and answers its other end.
+func endless(t *testing.T, args string) (*running, process) {
+	t.Helper()
+	r := start(t, append(strings.Fields("-v perf --iters 1000000000"), strings.Fields(args)...)...)
+	child := watch(t, r.await(`^lnx: started the other end, process (\d+)$`)[1])
+	r.await(`^lnx: runs `)
+	return r, child
+}
+
+func TestKilledParentTakesChildAlong(t *testing.T) {
+	for _, args := range []string{"lat --links shm+tcp:lo", "bw --links tcp:lo --size 64K"} {
+		t.Run(args, func(t *testing.T) {
+			r, child := endless(t, args)
+			require.NoError(t, r.Process.Kill())
+			child.requireEnd(t)
+			code, _ := r.finish()
+			require.Equal(t, -1, code) // by a signal
+			requireNoRegions(t, r.Process.Pid, child.pid)
+		})
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			r, child := endless(t, "lat --links shm+tcp:lo")
+			require.NoError(t, r.Process.Signal(sig))
+			child.requireEnd(t)
+			code, rest := r.finish()
+			require.Equal(t, exitInterrupted, code)
+			require.Equal(t, "lnx: interrupted\n", rest)
+			requireNoRegions(t, r.Process.Pid, child.pid)
+		})
+	}
+}
+
+func TestKilledChildIsNoticed(t *testing.T) {
+	for _, args := range []string{"lat --links shm+tcp:lo", "rate --links tcp:lo"} {
+		t.Run(args, func(t *testing.T) {
+			r, child := endless(t, args)
+			require.NoError(t, unix.Kill(child.pid, unix.SIGKILL))
+			code, rest := r.finish()
+			require.Equal(t, exitFailed, code)
+			require.Contains(t, rest, "process "+strconv.Itoa(child.pid)+": signal: killed")
+			child.requireEnd(t)
+			requireNoRegions(t, r.Process.Pid, child.pid)
+		})
+	}
+}
+
+func TestLinkThatIsNotThere(t *testing.T) {
+	got := execute(t, "perf", "lat", "--links=nosuch")
+	require.Equal(t, exitFailed, got.code)
+	require.Regexp(t, `^lnx: no link to open: link nosuch: provider "nosuch" is unknown: known are .*\n$`, got.stderr)
+	require.Empty(t, got.stdout)
+}
+
+func TestPeerCommandByHand(t *testing.T) {
+	got := execute(t, "perf-peer")
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.stderr, "lnx starts this command itself")
+}
+
+func TestDemo(t *testing.T) {
+	got := execute(t, "demo")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "link shm+tcp;ofi_rxm:lo, FI_LNX_DISABLE_SHM=0")
+	require.Contains(t, got.stdout, "link tcp;ofi_rxm:lo, FI_LNX_DISABLE_SHM=1")
+	require.Regexp(t, `4 MiB │ +10 │ +[\d.]+ │ shm: 10 / 10 `, got.stdout)
+	require.Regexp(t, `4 MiB │ +10 │ +[\d.]+ │ tcp;ofi_rxm:lo: 10 / 10 `, got.stdout)
+	require.Regexp(t, `\n\d+ messages verified: [^\n]*\n$`, got.stdout)
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"golnx/cmd/lnx/ui"
+	"golnx/linkspec"
+	"golnx/lnx"
+	"golnx/providers"
+	"golnx/rail"
+	"golnx/rail/railtest"
+)
+
+// defaultPeers is how many peers are made up.
+const defaultPeers = 2
+
+// planCmd foretells the rails.
+type planCmd struct {
+	linkFlags
+	Machine  string   `type:"existingfile" placeholder:"FILE" help:"A described machine (golnx/rail/railtest) instead of this one."`
+	Peers    *int     `placeholder:"N" help:"How many peers to make up, each with the rails of the link. Without it, 2, or those of the machine file."`
+	Local    bool     `help:"The made-up peers are on this node."`
+	Messages int      `default:"4" placeholder:"N" help:"Messages to each peer; they are sent to the peers in turn."`
+	Size     ui.Sizes `placeholder:"BYTES" help:"Size of a message. Without it, 8."`
+	NUMA     int      `name:"numa" default:"-1" help:"The sender's NUMA node, for NEAREST."`
+	Seed     uint64   `help:"The sender's seed (its rank)."`
+	JSON     bool     `name:"json" help:"Print one JSON object."`
+}
+
+// Validate checks the flags.
+func (c *planCmd) Validate() error {
+	if err := c.linkFlags.check(); err != nil {
+		return err
+	}
+	if c.Peers != nil && (*c.Peers < 1 || *c.Peers > railtest.MaxPicks) {
+		return fmt.Errorf("--peers %d: 1 to %d are possible", *c.Peers, railtest.MaxPicks)
+	}
+	if c.Messages < 1 || c.Messages > railtest.MaxPicks {
+		return fmt.Errorf("--messages %d: 1 to %d are possible", c.Messages, railtest.MaxPicks)
+	}
+	if len(c.Size) > 1 {
+		return errors.New("--size: a plan has messages of one size")
+	}
+	return nil
+}
+
+// plan is what is simulated.
+type plan struct {
+	link  string
+	rails []rail.Info
+	peers []railtest.Peer
+	opts  rail.Options
+}
+
+// Run simulates and prints.
+func (c *planCmd) Run(a *app) error {
+	p, err := c.plan()
+	if err != nil {
+		return err
+	}
+	picks, err := railtest.Simulate(p.rails, p.peers, p.opts, c.steps(p.peers))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return showPlanJSON(a, p, picks)
+	}
+	return showPlan(a, p, picks)
+}
+
+func (c *planCmd) plan() (p plan, err error) {
+	env, err := c.environment()
+	if err != nil {
+		return p, err
+	}
+	if c.Machine != "" {
+		p, err = c.described(env)
+	} else {
+		p, err = c.real()
+	}
+	if err != nil {
+		return p, err
+	}
+	p.opts.Policy, p.opts.Seed = c.Policy, c.Seed
+	if c.Policy == "" {
+		p.opts.Policy = env.Selection.String()
+	}
+	return p, c.choosePeers(&p)
+}
+
+// environment reads the FI_LNX_* variables whose place no flag takes.
+func (c *planCmd) environment() (linkspec.Env, error) {
+	return linkspec.FromEnv(func(name string) (string, bool) {
+		if name == linkspec.EnvProvLinks && c.Links != "" || name == linkspec.EnvMultiRailSelection && c.Policy != "" {
+			return "", false
+		}
+		return os.LookupEnv(name)
+	})
+}
+
+// real takes the first link that this machine has.
+func (c *planCmd) real() (p plan, err error) {
+	listing, err := lnx.Links(c.options())
+	if err != nil {
+		return p, err
+	}
+	link := listing.Links[0]
+	return plan{link: link.Name, rails: railInfos(link.Rails)}, nil
+}
+
+func railInfos(infos []providers.Info) []rail.Info {
+	var rails []rail.Info
+	for _, i := range infos {
+		rails = append(rails, rail.Info{
+			Name: i.Name(), Provider: i.Provider, Fabric: i.Fabric, Domain: i.Domain, NodeLocal: i.NodeLocal,
+			Speed: i.NIC.Speed, NUMA: i.NIC.NUMA, PCI: i.NIC.PCI, MTU: i.NIC.MTU,
+			InjectSize: i.InjectSize, MaxMsgSize: i.MaxMsgSize, AddrFormat: i.AddrFormat.String(),
+		})
+	}
+	return rails
+}
+
+// described takes the first link that the described machine has.
+func (c *planCmd) described(env linkspec.Env) (p plan, err error) {
+	text, err := os.ReadFile(c.Machine)
+	if err != nil {
+		return p, err
+	}
+	machine, err := railtest.ParseMachine(c.Machine, string(text))
+	if err != nil {
+		return p, err
+	}
+	spec := env.Links
+	if c.Links != "" {
+		if spec, err = linkspec.Parse(c.Links); err != nil {
+			return p, err
+		}
+	}
+	if len(spec) == 0 {
+		return p, usageError{fmt.Errorf("no link to plan for: give --links, or set %s", linkspec.EnvProvLinks)}
+	}
+	p.peers, p.opts.Distances = machine.Peers, machine.Distances
+	var errs []error
+	for _, link := range spec {
+		if p.rails, err = machine.Rails(link, c.DisableShm || env.DisableShm); err == nil {
+			p.link = link.String()
+			return p, nil
+		}
+		errs = append(errs, err)
+	}
+	return p, errors.Join(errs...)
+}
+
+// choosePeers makes peers up if the machine names none, and bounds the work.
+func (c *planCmd) choosePeers(p *plan) error {
+	switch {
+	case len(p.peers) == 0:
+		p.peers = c.madeUp(p.rails)
+	case c.Peers != nil || c.Local:
+		return usageError{errors.New("--peers and --local are for made-up peers: the machine file has its own")}
+	}
+	if len(p.peers)*c.Messages > railtest.MaxPicks {
+		return usageError{fmt.Errorf("%d messages to each of %d peers: at most %d can be planned", c.Messages, len(p.peers), railtest.MaxPicks)}
+	}
+	return nil
+}
+
+// madeUp answers peers that have what we have.
+func (c *planCmd) madeUp(rails []rail.Info) []railtest.Peer {
+	n := defaultPeers
+	if c.Peers != nil {
+		n = *c.Peers
+	}
+	var addrs []railtest.Addr
+	for _, r := range rails {
+		domain := r.Domain
+		if domain == r.Provider {
+			domain = "" // as the rail's own name has it
+		}
+		addrs = append(addrs, railtest.Addr{Provider: r.Provider, Domain: domain, Fabric: r.Fabric})
+	}
+	peers := make([]railtest.Peer, n)
+	for i := range peers {
+		peers[i] = railtest.Peer{Name: fmt.Sprintf("peer%d", i+1), Local: c.Local, Addrs: addrs}
+	}
+	return peers
+}
+
+// steps sends a message to every peer in turn, as often as was asked for.
+func (c *planCmd) steps(peers []railtest.Peer) []railtest.Step {
+	size := defaultSize
+	if len(c.Size) > 0 {
+		size = c.Size[0]
+	}
+	var steps []railtest.Step
+	for range c.Messages {
+		for _, peer := range peers {
+			steps = append(steps, railtest.Step{Do: railtest.Send, Peer: peer.Name, Size: uint64(size), NUMA: c.NUMA})
+		}
+	}
+	return steps
+}
+
+// pickJSON is one message.
+type pickJSON struct {
+	Message int    `json:"message"` // to its peer, from 1
+	Peer    string `json:"peer"`
+	Rail    string `json:"rail,omitempty"`
+	Addr    string `json:"addr,omitempty"`
+	Why     string `json:"why,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// railLoad is how many of the messages a rail carries.
+type railLoad struct {
+	Name     string `json:"name"`
+	Messages int    `json:"messages"`
+}
+
+// outcome puts the picks into the form that is shown.
+func (p *plan) outcome(picks []railtest.Pick) ([]pickJSON, []railLoad) {
+	rows, loads := make([]pickJSON, len(picks)), make([]railLoad, len(p.rails))
+	for i, r := range p.rails {
+		loads[i].Name = r.Name
+	}
+	for i, pick := range picks {
+		rows[i] = pickJSON{Message: i/len(p.peers) + 1, Peer: pick.Peer, Rail: pick.Rail, Addr: pick.Addr, Why: pick.Why}
+		if pick.Err != nil {
+			rows[i].Error = pick.Err.Error()
+			continue
+		}
+		loads[slices.IndexFunc(p.rails, func(r rail.Info) bool { return r.Name == pick.Rail })].Messages++
+	}
+	return rows, loads
+}
+
+func showPlan(a *app, p plan, picks []railtest.Pick) error {
+	rows, loads := p.outcome(picks)
+	t := ui.NewTable(fmt.Sprintf("Link %s, policy %s", p.link, p.opts.Policy), "message")
+	t.AppendHeader([]any{"message", "to", "rail", "address", "why"})
+	for _, r := range rows {
+		if r.Error != "" {
+			t.AppendRow([]any{r.Message, r.Peer, "-", "-", r.Error})
+			continue
+		}
+		t.AppendRow([]any{r.Message, r.Peer, r.Rail, r.Addr, r.Why})
+	}
+	if err := ui.Print(a.out, t); err != nil {
+		return err
+	}
+	t = ui.NewTable("", "messages")
+	t.AppendHeader([]any{"rail", "messages"})
+	for _, l := range loads {
+		t.AppendRow([]any{l.Name, l.Messages})
+	}
+	return ui.Print(a.out, t)
+}
+
+func showPlanJSON(a *app, p plan, picks []railtest.Pick) error {
+	rows, loads := p.outcome(picks)
+	enc := json.NewEncoder(a.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Link   string     `json:"link"`
+		Policy string     `json:"policy"`
+		Picks  []pickJSON `json:"picks"`
+		Rails  []railLoad `json:"rails"`
+	}{p.link, p.opts.Policy, rows, loads})
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPlanOfDescribedMachine(t *testing.T) {
+	got := execute(t, strings.Fields("plan --machine testdata/two_nics.machine --links shm+cxi --policy PER_MSG --messages 3")...)
+	require.Zero(t, got.code, got.stderr)
+	requireGolden(t, "plan.golden", got.stdout)
+}
+
+func TestPlanTakesFirstLinkThatIsThere(t *testing.T) {
+	got := execute(t, strings.Fields("plan --machine testdata/two_nics.machine --links verbs|cxi:cxi1 --messages 1 --json")...)
+	require.Zero(t, got.code, got.stderr)
+	var out struct {
+		Link, Policy string
+		Picks        []pickJSON
+		Rails        []railLoad
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &out))
+	require.Equal(t, "cxi:cxi1", out.Link)
+	require.Equal(t, "PER_PEER", out.Policy)
+	require.Len(t, out.Picks, 2)
+	require.Equal(t, []railLoad{{"cxi:cxi1", 2}}, out.Rails)
+}
+
+func TestPlanOfThisMachine(t *testing.T) {
+	got := execute(t, strings.Fields("plan --links shm+tcp:lo --peers 3 --local --messages 2")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `shm +│ +6 │`, got.stdout)
+	require.Contains(t, got.stdout, "shared memory takes all traffic inside a node")
+}
+
+func TestPlanErrors(t *testing.T) {
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"--machine testdata/two_nics.machine --links tcp", "the machine has shm, cxi:cxi0, cxi:cxi1", exitFailed},
+		{"--machine testdata/two_nics.machine --links cxi --peers 3", "the machine file has its own", exitUsage},
+		{"--machine testdata/two_nics.machine", "no link to plan for", exitUsage},
+		{"--machine plan_test.go --links shm", "plan_test.go", exitFailed},
+	} {
+		got := execute(t, append([]string{"plan"}, strings.Fields(c.args)...)...)
+		require.Equal(t, c.code, got.code, got.stderr)
+		require.Contains(t, got.stderr, c.want)
+	}
+}
