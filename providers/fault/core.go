@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"golnx/providers"
+	"golnx/providers/fierr"
 )
 
 // Core is a Core whose operations fail as planned. What cannot fail is the inner
@@ -15,7 +16,10 @@ type Core struct {
 	consumed, seen uint64
 }
 
-var _ providers.Core = (*Core)(nil)
+var (
+	_ providers.Core   = (*Core)(nil)
+	_ providers.Prober = (*Core)(nil)
+)
 
 // Wrap puts a plan around a Core.
 func Wrap(core providers.Core, plan *Plan) *Core { return &Core{Core: core, plan: plan} }
@@ -70,6 +74,18 @@ func (c *Core) Send(rail int, op *providers.SendOp) error {
 		return err
 	}
 	return c.Core.Send(rail, op)
+}
+
+// Probe implements [providers.Prober], as far as the inner Core does: ENOSYS if not.
+func (c *Core) Probe(rail int, dest uint64) error {
+	prober, ok := c.Core.(providers.Prober)
+	if !ok {
+		return fierr.ENoSys
+	}
+	if err := c.plan.Fail(Probe); err != nil {
+		return err
+	}
+	return prober.Probe(rail, dest)
 }
 
 // AllocRx implements [providers.Core].

@@ -11,13 +11,15 @@ import (
 // Op is a kind of operation that can fail.
 type Op string
 
-// The operations. All but the last three are methods of providers.Core.
+// The operations. All but the last three are methods of providers.Core
+// or Prober.
 const (
 	Name    Op = "Name"
 	Insert  Op = "Insert"
 	Remove  Op = "Remove"
 	AllocTx Op = "AllocTx"
 	Send    Op = "Send"
+	Probe   Op = "Probe"
 	AllocRx Op = "AllocRx"
 	Start   Op = "Start"
 	Close   Op = "Close"

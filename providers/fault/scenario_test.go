@@ -24,9 +24,9 @@ type scenario struct {
 	nodes  []*linear.Owner
 	// errs are all failures that were reported.
 	errs []error
-	// sends are under way, and the receives have their buffers.
-	sends    int
-	receives map[providers.Slot]*receipt
+	// sends and probes are under way, and the receives have their buffers.
+	sends, probes int
+	receives      map[providers.Slot]*receipt
 }
 
 type receipt struct {
@@ -60,6 +60,9 @@ func (s *scenario) run() (good int) {
 			s.settle(&good)
 			s.recv(toA[r], 2, "unexpected", 10)
 			s.recv(toA[r], 3, "never comes", 11)
+			if s.ok(a.Core.(providers.Prober).Probe(r, toB[r])) {
+				s.probes++
+			}
 			s.settle(&good)
 			s.cancel()
 			s.ok(a.Core.Remove(r, toB[r]))
@@ -122,14 +125,16 @@ func (s *scenario) settle(good *int) {
 			}
 		}
 	}
-	require.Zero(s.t, s.sends, "sends without an end; %v", s.plan)
+	require.Zero(s.t, s.sends+s.probes, "sends without an end; %v", s.plan)
 }
 
 func (s *scenario) ended(c *providers.Completion, good *int) {
 	if c.Kind == providers.Transmit {
 		s.sends--
 	}
-	if r := s.receives[c.Slot]; c.Kind == providers.Receive {
+	if r := s.receives[c.Slot]; c.Flags&providers.FlagMsg != 0 {
+		s.probes--
+	} else if c.Kind == providers.Receive {
 		require.NotNil(s.t, r, "%v", s.plan)
 		delete(s.receives, c.Slot)
 		if c.Err == 0 {
@@ -179,7 +184,7 @@ func TestEveryOperationFails(t *testing.T) {
 			s.close()
 			if !plan.Fired() {
 				require.Empty(t, s.errs)
-				require.Equal(t, 8, good)
+				require.Equal(t, 10, good)
 				require.EqualValues(t, plan.N, plan.Calls())
 				break
 			}
@@ -189,7 +194,7 @@ func TestEveryOperationFails(t *testing.T) {
 		}
 		require.Equal(t, map[fault.Op]int{
 			fault.Open: 2, fault.Name: 4, fault.Insert: 4, fault.AllocTx: 4, fault.Send: 4, fault.Transmit: 4,
-			fault.AllocRx: 4, fault.Start: 2, fault.Receive: 4, fault.Remove: 2, fault.Close: 2,
+			fault.AllocRx: 4, fault.Start: 2, fault.Receive: 6, fault.Probe: 2, fault.Remove: 2, fault.Close: 2,
 		}, failed)
 	}
 }
@@ -213,7 +218,7 @@ func TestOneKind(t *testing.T) {
 func TestNever(t *testing.T) {
 	plan := &fault.Plan{N: -1}
 	s := &scenario{t: t, plan: plan, fabric: sim.New(sim.Options{}), receives: map[providers.Slot]*receipt{}}
-	require.Equal(t, 8, s.run())
+	require.Equal(t, 10, s.run())
 	s.close()
 	require.NotZero(t, plan.Calls())
 	require.False(t, plan.Fired())

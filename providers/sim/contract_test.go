@@ -318,6 +318,20 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// A probe has no tag and no bytes, meets no receive and completes as a stray.
+func TestProbe(t *testing.T) {
+	onKinds(t, func(t *testing.T, p *pair) {
+		p.recv(p.toA, 0, ^uint64(0))
+		prober := p.a.Core.(providers.Prober)
+		p.until(func() bool { return prober.Probe(0, p.toB) == nil })
+		_, b := p.ends(0, 1)
+		require.Equal(t, 1, p.b.Strays)
+		require.Equal(t, uint64(providers.FlagMsg|providers.FlagRecv), b[0].Flags)
+		require.Zero(t, b[0].Len)
+		require.Zero(t, b[0].Err)
+	})
+}
+
 // An address that is removed can be inserted again.
 func TestRemove(t *testing.T) {
 	onKinds(t, func(t *testing.T, p *pair) {

@@ -29,7 +29,10 @@ type Core struct {
 	ring           queue[providers.Completion]
 }
 
-var _ providers.Core = (*Core)(nil)
+var (
+	_ providers.Core   = (*Core)(nil)
+	_ providers.Prober = (*Core)(nil)
+)
 
 // Open opens an endpoint with one rail per description, in that order, or
 // nothing. Its addresses are of 8 bytes, and no other endpoint of the fabric

@@ -29,25 +29,51 @@ func (c *Core) Send(rail int, op *providers.SendOp) error {
 	if r.queued >= r.TxSize {
 		return fierr.Again
 	}
-	if r.out.len() == 0 {
-		r.busy = min(r.busy, f.now) // later only if the rail was down since
-	}
 	tx := &c.tx[op.Slot]
 	tx.state = held
 	r.queued++
-	leaves := r.send(f.now, size)
 	m := f.message()
-	m.from, m.to, m.size = r, r.av.addr(op.Dest), size
+	m.size, m.data, m.flags = size, op.Data, providers.FlagTagged|op.Flags&providers.FlagRemoteCQData
 	m.op = txRef{tag: op.Tag, slot: op.Slot, gen: tx.gen}
-	m.data, m.flags = op.Data, op.Flags&providers.FlagRemoteCQData
 	m.iov, m.count = op.IOV, op.Count
-	m.arrives = c.arrival(r, op.Dest, leaves)
 	if op.Flags&providers.FlagInject != 0 {
 		m.capture()
 	}
+	c.transmit(r, m, op.Dest)
+	return nil
+}
+
+// Probe implements [providers.Prober].
+func (c *Core) Probe(rail int, dest uint64) error {
+	r, err := c.at(rail)
+	if err != nil {
+		return err
+	}
+	if r.av.addr(dest) == "" {
+		return fierr.EInval
+	}
+	f := c.fabric
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !r.up {
+		return ErrDown
+	}
+	m := f.message()
+	m.flags = providers.FlagMsg
+	c.transmit(r, m, dest)
+	return nil
+}
+
+// transmit hands a message to a rail; Fabric.mu is held.
+func (c *Core) transmit(r *rail, m *message, dest uint64) {
+	f := c.fabric
+	if r.out.len() == 0 {
+		r.busy = min(r.busy, f.now) // later only if the rail was down since
+	}
+	leaves := r.send(f.now, m.size)
+	m.from, m.to, m.arrives = r, r.av.addr(dest), c.arrival(r, dest, leaves)
 	r.out.push(m)
 	f.schedule(event{at: leaves, kind: departs, m: m})
-	return nil
 }
 
 // arrival answers when a message will be there, not before the one to the same
@@ -140,9 +166,15 @@ func (c *Core) sent(r *rail, d *due) {
 // received asks the owner for a message's receive.
 func (c *Core) received(r *rail, m *message) {
 	src := r.av.find(m.from.addr)
-	slot, posted := c.owner.Match(r.index, src, m.size, m.op.tag)
+	var slot providers.Slot
+	posted := m.untagged()
+	if posted {
+		slot = c.owner.Stray(r.index, src)
+	} else {
+		slot, posted = c.owner.Match(r.index, src, m.size, m.op.tag)
+	}
 	if int(slot) >= len(c.rx) || c.rx[slot].state != taken {
-		c.fabric.breached("Match answered receive entry %d, which was not taken with AllocRx or has a message", slot)
+		c.fabric.breached("Match or Stray answered receive entry %d, which was not taken with AllocRx or has a message", slot)
 		c.drop(m)
 		return
 	}
@@ -161,7 +193,7 @@ func (c *Core) deliver(slot providers.Slot) {
 		rest = rest[copy(bytesOf(b), rest):]
 	}
 	done := providers.Completion{
-		Flags: providers.FlagTagged | providers.FlagRecv | m.flags,
+		Flags: providers.FlagRecv | m.flags,
 		Len:   m.size - uint64(len(rest)),
 		Data:  m.data,
 		Tag:   m.op.tag,
@@ -216,7 +248,7 @@ func (c *Core) Unexpected(slot providers.Slot) providers.Message {
 		Size:  rx.msg.size,
 		Tag:   rx.msg.op.tag,
 		Data:  rx.msg.data,
-		Flags: providers.FlagTagged | providers.FlagRecv | providers.FlagCompletion | rx.msg.flags,
+		Flags: providers.FlagRecv | providers.FlagCompletion | rx.msg.flags,
 		Src:   rx.src,
 		Rail:  int(rx.rail),
 	}

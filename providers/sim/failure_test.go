@@ -79,6 +79,7 @@ func TestSendWhileDown(t *testing.T) {
 	w.cores[0].Down(0, 0, sim.Lose)
 	_, err := w.nodes[0].Send(0, providers.SendOp{Dest: dest})
 	require.ErrorIs(t, err, syscall.ENETDOWN)
+	require.ErrorIs(t, w.cores[0].Probe(0, dest), syscall.ENETDOWN)
 	w.cores[0].Up(0, 0)
 	sendTo(t, w, dest, 1)
 	w.close(t)
@@ -114,6 +115,7 @@ func TestCloseWithMessages(t *testing.T) {
 	require.ErrorIs(t, err, fierr.EBadF)
 	require.ErrorIs(t, w.cores[0].Remove(0, 0), fierr.EBadF)
 	require.ErrorIs(t, w.cores[0].Send(0, &providers.SendOp{}), fierr.EBadF)
+	require.ErrorIs(t, w.cores[0].Probe(0, dest), fierr.EBadF)
 	w.cores[0].Up(0, 0)
 	for w.f.Step() {
 	}
@@ -195,7 +197,7 @@ func TestLimits(t *testing.T) {
 type badOwner struct{ slot providers.Slot }
 
 func (o badOwner) Match(int, uint64, uint64, uint64) (providers.Slot, bool) { return o.slot, true }
-func (badOwner) Stray(int) providers.Slot                                   { return 0 }
+func (badOwner) Stray(int, uint64) providers.Slot                           { return 0 }
 func (badOwner) Dropped(providers.Slot)                                     {}
 
 // Every breach of the contract is reported and harms nothing.

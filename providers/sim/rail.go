@@ -116,6 +116,13 @@ func (r *rail) tell(d due) {
 	r.due.push(d)
 }
 
+// end completes the send of a message; Fabric.mu is held.
+func (r *rail) end(m *message, err fierr.Errno) {
+	if !m.untagged() {
+		r.tell(due{kind: sent, op: m.op, err: err})
+	}
+}
+
 // send answers when the last of n more bytes will have left, if they are handed
 // over now. Parts of a nanosecond are carried on, so that the rate is met however
 // small the messages are.

@@ -13,6 +13,12 @@ import (
 	"golnx/providers/sim/linear"
 )
 
+// testT is a *testing.T or *rapid.T.
+type testT interface {
+	require.TestingT
+	Cleanup(func())
+}
+
 // world is endpoints on one fabric that know each other on all rails.
 type world struct {
 	f     *sim.Fabric
@@ -20,7 +26,7 @@ type world struct {
 	cores []*sim.Core
 }
 
-func newWorld(t require.TestingT, o sim.Options, endpoints ...[]sim.Rail) *world {
+func newWorld(t testT, o sim.Options, endpoints ...[]sim.Rail) *world {
 	w := &world{f: sim.New(o)}
 	for _, rails := range endpoints {
 		n, err := linear.Open(func(o providers.Owner) (providers.Core, error) {
@@ -29,6 +35,7 @@ func newWorld(t require.TestingT, o sim.Options, endpoints ...[]sim.Rail) *world
 			return opened(core, err)
 		})
 		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, n.Close()) })
 		w.nodes = append(w.nodes, n)
 	}
 	return w

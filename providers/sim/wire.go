@@ -32,7 +32,7 @@ type message struct {
 	dest    *rail // from the departure on
 	op      txRef
 	data    uint64
-	flags   uint64 // FlagRemoteCQData
+	flags   uint64 // FlagTagged or FlagMsg, FlagRemoteCQData
 	size    uint64
 	arrives int64
 	// downs of both rails, summed up, at departure
@@ -72,6 +72,9 @@ func (m *message) letGo() {
 	m.iov, m.count = [providers.MaxIOV]providers.IOVec{}, 0
 }
 
+// untagged messages are probes; their sends complete nowhere.
+func (m *message) untagged() bool { return m.flags&providers.FlagMsg != 0 }
+
 func bytesOf(b providers.IOVec) []byte { return unsafe.Slice((*byte)(b.Base), b.Len) }
 
 // depart completes a send and puts its message on the way.
@@ -84,11 +87,11 @@ func (f *Fabric) depart(m *message) {
 	r.out.pop() // which is m
 	m.capture()
 	reached := dest != nil && dest.Fabric == r.Fabric && dest.up
-	op := due{kind: sent, op: m.op}
+	err := fierr.Errno(0)
 	if !reached && (dest == nil || dest.Fabric != r.Fabric || dest.loss == Fail) {
-		op.err = fierr.EHostUnreach
+		err = fierr.EHostUnreach
 	}
-	r.tell(op)
+	r.end(m, err)
 	if !reached {
 		f.recycle(m)
 		return
@@ -112,14 +115,13 @@ func (f *Fabric) down(r *rail, loss Loss) {
 	}
 	r.up, r.loss = false, loss
 	r.downs++
-	end := due{kind: sent}
+	err := fierr.Errno(0)
 	if loss == Fail {
-		end.err = fierr.Errno(syscall.ENETDOWN)
+		err = fierr.Errno(syscall.ENETDOWN)
 	}
 	for r.out.len() > 0 {
 		m := r.out.pop()
-		end.op = m.op
-		r.tell(end)
+		r.end(m, err)
 		f.abandon(m)
 	}
 	if loss == Fail {

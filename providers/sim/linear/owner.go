@@ -196,7 +196,7 @@ func (o *Owner) Match(_ int, src, _, tag uint64) (providers.Slot, bool) {
 }
 
 // Stray implements [providers.Owner].
-func (o *Owner) Stray(int) providers.Slot {
+func (o *Owner) Stray(int, uint64) providers.Slot {
 	o.Strays++
 	return o.entry()
 }
