@@ -107,6 +107,9 @@ func (ep *Endpoint) SendAsync(ctx context.Context, to Addr, tag uint64, buf []by
 }
 
 func (ep *Endpoint) startSend(ctx context.Context, to Addr, tag uint64, buf []byte) (*call, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	c := newCall(ep)
 	for try := 0; ; try++ {
 		err := ep.tsend1("Send", buf, to, tag, 0, 0, c, false)
@@ -153,6 +156,9 @@ func (ep *Endpoint) RecvAsync(ctx context.Context, from Addr, tag, ignore uint64
 }
 
 func (ep *Endpoint) startRecvCall(ctx context.Context, from Addr, tag, ignore uint64, buf []byte) (*call, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	c := newCall(ep)
 	for try := 0; ; try++ {
 		err := ep.TRecv(buf, from, tag, ignore, c)

@@ -165,6 +165,10 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 			ep.wait.remove(x)
 			return nil
 		}
+		if x.cq && ep.closed.Load() { // Close has the lead, and ends calls only
+			ep.wait.remove(x)
+			return ErrClosed
+		}
 		if ep.wait.lead.TryLock() { // given up between the two looks
 			ep.wait.lead.Unlock()
 			ep.wait.remove(x)
@@ -179,9 +183,6 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 		if ctx.Err() != nil && !over() {
 			ep.wait.handOver() // in case the lead had just been passed here
 			return ctx.Err()
-		}
-		if ep.closed.Load() && !over() {
-			return ErrClosed
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"golnx/providers"
@@ -101,24 +102,26 @@ func Open(infos []*Info, owner providers.Owner, opts Options) (*Core, error) {
 }
 
 // Close closes the rails, newest first, and frees all memory. Closing twice
-// does nothing.
+// does nothing. Should a rail's endpoint refuse, the others are closed all the
+// same, and the memory that it may still refer to is kept.
 func (c *Core) Close() error {
 	if c.c == nil {
 		return nil
 	}
 	c.c.closing = true
-	for len(c.rails) > 0 {
-		last := len(c.rails) - 1
-		if err := c.rails[last].close(); err != nil {
-			return err
-		}
-		c.rails = c.rails[:last]
+	var errs []error
+	kept := false
+	for _, r := range slices.Backward(c.rails) {
+		errs = append(errs, r.close())
+		kept = kept || r.c != nil
 	}
-	C.gx_core_free(c.c)
+	if !kept {
+		C.gx_core_free(c.c)
+		unregisterCore(c.id)
+	}
 	c.c = nil
-	unregisterCore(c.id)
-	c.rx, c.tx, c.freeRx, c.freeTx = nil, nil, nil, nil
-	return nil
+	c.rails, c.rx, c.tx, c.freeRx, c.freeTx = nil, nil, nil, nil, nil
+	return errors.Join(errs...)
 }
 
 // Rails implements [providers.Core].

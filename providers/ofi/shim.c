@@ -428,10 +428,11 @@ struct gx_rail *gx_rail_new(struct gx_core *core, uint32_t iov_limit)
 	return rail;
 }
 
-// Rails are freed newest first, so that the array has no holes.
 void gx_rail_free(struct gx_rail *rail)
 {
-	rail->core->rails[--rail->core->nrails] = NULL;
+	rail->core->rails[rail->index] = NULL;
+	if (rail->index + 1 == rail->core->nrails)
+		rail->core->nrails--;
 	free(rail);
 }
 
