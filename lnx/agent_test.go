@@ -170,3 +170,29 @@ func (n *node) during(a *agent) answer {
 	require.True(n.t, ok, "the agent's answer")
 	return ans
 }
+
+// roundTrip receives a message and sends it back, unless that is refused.
+func (n *node) roundTrip(a *agent, toA, toN lnx.Addr, m message) error {
+	r := &pending{buf: make([]byte, m.Size)}
+	if err := n.ep.TRecv(r.buf, toA, m.Tag, 0, r); err != nil {
+		return err
+	}
+	a.Put(order{Do: "send", Addr: toN, Msgs: []message{m}})
+	n.finish(r)
+	if r.err != nil {
+		return r.err
+	}
+	check(n.t, r, m, toA)
+	n.during(a)
+	p, err := n.start(toA, m)
+	if err != nil {
+		return err
+	}
+	a.Put(order{Do: "recv", Addr: toN, Msgs: []message{m}})
+	n.finish(p)
+	if p.err != nil {
+		return p.err
+	}
+	n.during(a)
+	return nil
+}
