@@ -16,7 +16,7 @@ func TestPulledCablePerPeer(t *testing.T) {
 	l := farLink{Links: twoRails, Policy: "PER_PEER"}
 	pullCable(t, l, func(sender *farEP, b far) (stuck, free pairing) {
 		p, q := introduce(t, sender, b.open(l)), introduce(t, sender, b.open(l))
-		short := flow{Count: 1, Sizes: []int{4}, Window: 1, Warm: 1}
+		short := flow{Count: 1, Sizes: []int{4}, Window: 1}
 		p.run(short)
 		q.run(short)
 		if railsOf(p.b.stats())[0] == 0 {
@@ -48,12 +48,12 @@ func TestPulledCablePerMsg(t *testing.T) {
 }
 
 func pullCable(t *testing.T, l farLink, introduce func(sender *farEP, b far) (stuck, free pairing), ordered func(*testing.T, []uint32)) {
-	hostA, _, a, b := twoHosts(t)
+	hostA, _, a, b := twoHosts(t, "200mbit")
 	sender := a.open(l)
 	stuck, free := introduce(sender, b)
 
 	const count, while = 2000, 300 // while: how many free messages go by
-	f := flow{Count: count, Sizes: []int{8, 4096, 64 << 10}, Window: 32, Warm: 1}
+	f := flow{Count: count, Sizes: []int{8, 4096, 64 << 10}, Window: 32}
 	before := [2][]lnx.RailStats{stuck.b.stats(), free.b.stats()}
 	stuckSend, stuckRecv := stuck.start(f)
 	freeSend, freeRecv := free.start(f)

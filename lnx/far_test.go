@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,15 +45,13 @@ type flow struct {
 	Peer  lnx.Addr
 	Count int
 	Sizes []int // in turn, 4 at least
-	// Window is how many are under way, Warm how many pass before the time is
-	// taken.
-	Window, Warm int
+	// Window is how many are under way.
+	Window int
 }
 
 // flowReport says how a flow went, when all its messages have come.
 type flowReport struct {
-	Took time.Duration // for the bytes
-	Byte int           // after the warm-up
+	Took time.Duration
 	// Order has the messages' numbers as received, in the order of the
 	// receives: a receive takes the oldest message. Each occurs once.
 	Order []uint32
@@ -146,7 +145,8 @@ func (f *farSide) act(o farOrder) (ans farAnswer) {
 func (a *farAnswer) setError(err error) {
 	if err != nil {
 		var noCommon *peer.NoCommonRailError
-		a.Error, a.NoCommon, a.Unreachable = err.Error(), errors.As(err, &noCommon), errors.Is(err, fierr.EHostUnreach)
+		a.Error, a.NoCommon = err.Error(), errors.As(err, &noCommon)
+		a.Unreachable = errors.Is(err, fierr.EHostUnreach) || errors.Is(err, fierr.Errno(syscall.ENETUNREACH))
 	}
 }
 
@@ -160,11 +160,11 @@ type running struct {
 	done   atomic.Int64
 	over   chan struct{}
 	report flowReport
-	began  time.Time
 }
 
 func (r *running) run() {
 	defer close(r.over)
+	defer func(begin time.Time) { r.report.Took = time.Since(begin) }(time.Now())
 	ctx, cancel := context.WithTimeout(context.Background(), farLife)
 	defer cancel()
 	longest := 0
@@ -182,7 +182,7 @@ func (r *running) run() {
 			if !r.Send {
 				r.check(bufs[at][:info.Len], info, seen)
 			}
-			r.step(old)
+			r.done.Add(1)
 		}
 		if i >= r.Count {
 			continue
@@ -211,19 +211,6 @@ func (r *running) check(buf []byte, info lnx.RecvInfo, seen []bool) {
 	}
 	seen[n] = true
 	r.report.Order = append(r.report.Order, n)
-	if r.began != (time.Time{}) {
-		r.report.Byte += len(buf)
-	}
-}
-
-func (r *running) step(i int) {
-	r.done.Add(1)
-	if i+1 == r.Warm {
-		r.began = time.Now()
-	}
-	if i+1 == r.Count {
-		r.report.Took = time.Since(r.began)
-	}
 }
 
 // fillers is a text with a period that no buffer size has.

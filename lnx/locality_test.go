@@ -31,7 +31,7 @@ func TestLocality(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := startFar(t, c.a), startFar(t, c.b)
 			p := connect(t, a, b, c.link)
-			f := flow{Count: 60, Sizes: []int{4, 4096, 4097, 100_000}, Window: 8, Warm: 1}
+			f := flow{Count: 60, Sizes: []int{4, 4096, 4097, 100_000}, Window: 8}
 			p.run(f)
 			p.reverse().run(f)
 			for _, ep := range []*farEP{p.a, p.b} {

@@ -119,6 +119,10 @@ func onThread(f func() error) error {
 		return err
 	}
 	defer home.Close()
+	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil { // may it come back?
+		runtime.UnlockOSThread()
+		return &UnavailableError{fmt.Sprintf("setns as user %d: %v", os.Geteuid(), err)}
+	}
 	err = f()
 	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
 		return errors.Join(err, back) // the thread stays locked: it is good for nothing else

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -84,6 +85,8 @@ type surroundings struct {
 	Net       []string // interfaces in /sys
 	Shm       uint64   // device number of /dev/shm
 	IPC, Nets string
+	PID       string // namespace
+	First     bool   // process in it, also in /proc
 }
 
 func look(t require.TestingT) (s surroundings) {
@@ -102,6 +105,12 @@ func look(t require.TestingT) (s surroundings) {
 	require.NoError(t, err)
 	s.Nets, err = os.Readlink("/proc/self/ns/net")
 	require.NoError(t, err)
+	s.PID, err = os.Readlink("/proc/self/ns/pid")
+	require.NoError(t, err)
+	self, err := os.Readlink("/proc/self")
+	require.NoError(t, err)
+	require.Equal(t, strconv.Itoa(os.Getpid()), self)
+	s.First = self == "1"
 	return s
 }
 
@@ -142,6 +151,12 @@ func TestPlace(t *testing.T) {
 	s.IPC = here.IPC
 	require.Equal(t, here, s)
 
+	s = at(netns.Place{OwnPID: true})
+	require.NotEqual(t, here.PID, s.PID)
+	require.True(t, s.First)
+	s.PID, s.First = here.PID, here.First
+	require.Equal(t, here, s)
+
 	require.Equal(t, here, look(t), "the test process has moved")
 }
 
@@ -177,7 +192,10 @@ func TestKilledParent(t *testing.T) {
 	require.NoError(t, err)
 	defer unix.Close(fd)
 	p.Kill()
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(limit.Milliseconds()/2))
+	n := 0
+	for err = unix.EINTR; err == unix.EINTR; { // the Go runtime sends itself signals
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(limit.Milliseconds()/2))
+	}
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "process %d is still there", pid)
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"golnx/internal/twoproc"
@@ -20,6 +22,9 @@ type Place struct {
 	Hostname string // in a UTS namespace of its own
 	OwnShm   bool   // sees a /dev/shm of its own, in a mount namespace of its own
 	OwnIPC   bool   // is in an IPC namespace of its own
+	// OwnPID makes it process 1 of a PID namespace of its own. What the test
+	// kills or suspends is a process that waits for it.
+	OwnPID bool
 }
 
 // Role is a [twoproc.Role] that can run anywhere.
@@ -31,10 +36,12 @@ func NewRole(name string, run func(*twoproc.Child)) *Role {
 		if os.Getenv(arrivedEnv) == "" {
 			var d destination
 			c.Get(&d)
-			if err := d.enter(); err != nil {
-				c.Errorf("%+v: %v", d, err)
-				c.FailNow()
-			}
+			err := d.enter()
+			c.Errorf("%+v: %v", d, err)
+			c.FailNow()
+		}
+		if os.Getpid() == 1 { // the old /proc shows it as another process
+			require.NoError(c, unix.Mount("proc", "/proc", "proc", 0, ""))
 		}
 		c.Put(true)
 		run(c)
@@ -105,8 +112,26 @@ func (d destination) enter() error {
 	if os.Getppid() != d.Parent {
 		return errors.New("the parent has ended")
 	}
-	return syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), arrivedEnv+"=1",
-		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))) // the race detector's default is a second per process
+	env := append(os.Environ(), arrivedEnv+"=1",
+		"GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")) // the race detector's default is a second per process
+	if d.OwnPID {
+		return runAsFirst(env)
+	}
+	return syscall.Exec("/proc/self/exe", os.Args, env)
+}
+
+// runAsFirst runs the program in a new PID namespace, which a process cannot enter
+// itself, and ends as it does.
+func runAsFirst(env []string) error {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{os.NewFile(3, "from parent"), os.NewFile(4, "to parent")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
+	err := cmd.Run()
+	if err == nil {
+		os.Exit(0)
+	}
+	return err
 }
 
 // enterNet joins a network namespace and lets /sys show its interfaces.
