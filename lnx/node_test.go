@@ -246,6 +246,12 @@ func (n *node) readErr() {
 	}
 }
 
+// deadline tells when something has taken too long that began with this call.
+func deadline() func() bool {
+	end := time.Now().Add(limit)
+	return func() bool { return time.Now().After(end) }
+}
+
 // inTime calls f in a goroutine and fails the test if it does not return.
 func inTime[T any](t *testing.T, f func() T) (v T) {
 	t.Helper()

@@ -1,0 +1,147 @@
+package lnx_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"golnx/lnx"
+	"golnx/providers/fierr"
+)
+
+// A full CQ refuses operations and loses nothing.
+func TestCQFull(t *testing.T) {
+	onLinks(t, func(t *testing.T, c choice) {
+		const size, count = 8, 50
+		opts := c.options()
+		opts.CQSize = size
+		n := newNode(t, opts)
+		a := startAgent(t, c, limit)
+		toA := n.insert(a.name)
+		toN := a.do(order{Do: "insert", Blob: n.ep.Name()}).Addr
+		var posted []*pending
+		var msgs []message
+		for i := range count {
+			posted = append(posted, n.post(8, toA, 1, 0))
+			msgs = append(msgs, message{Size: 8, Tag: 1, Seed: uint64(i)})
+		}
+		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
+		// While another goroutine waits, it drives the rails, and completions
+		// that nobody reads pile up.
+		refused := func() error { return n.ep.TRecv(nil, toA, 99, 0, nil) }
+		ctx, cancel := context.WithCancel(t.Context())
+		waiter := make(chan error, 1)
+		go func() { _, err := n.ep.Recv(ctx, toA, 98, 0, nil); waiter <- err }()
+		for end := deadline(); refused() == nil; runtime.Gosched() {
+			require.False(t, end(), "the CQ does not fill")
+		}
+		cancel()
+		require.ErrorIs(t, inTime(t, func() error { return <-waiter }), context.Canceled)
+		require.ErrorIs(t, refused(), fierr.EAgain)
+		require.ErrorIs(t, n.ep.TSend(nil, toA, 1, nil), fierr.EAgain)
+		require.ErrorIs(t, n.ep.TRecvMsg(&lnx.Msg{Addr: toA}, lnx.FlagPeek), fierr.EAgain)
+		n.finish(posted...)
+		for i, p := range posted {
+			check(t, p, msgs[i], toA)
+		}
+		a.sent(t)
+		n.until(func() bool { return refused() == nil })
+		a.Wait()
+	})
+}
+
+// Receives beyond MaxPosted are refused until others end.
+func TestMaxPosted(t *testing.T) {
+	opts := choice{Links: "shm"}.options()
+	opts.MaxPosted = 10
+	n := newNode(t, opts)
+	self := n.insert(n.ep.Name())
+	var posted []*pending
+	for range 10 {
+		posted = append(posted, n.post(8, self, 1, 0))
+	}
+	for range 3 {
+		require.ErrorIs(t, n.ep.TRecv(nil, self, 1, 0, nil), fierr.EAgain)
+	}
+	m := message{Size: 8, Tag: 1, Seed: 1}
+	n.send(self, m)
+	n.finish(posted[0])
+	check(t, posted[0], m, self)
+	last := n.post(8, self, 1, 0)
+	require.ErrorIs(t, n.ep.TRecv(nil, self, 1, 0, nil), fierr.EAgain)
+	require.NoError(t, n.ep.Cancel(posted[1]))
+	n.finish(posted[1])
+	n.post(8, self, 1, 0)
+	for range 9 {
+		n.send(self, m)
+	}
+	n.finish(append(posted[2:], last)...)
+}
+
+// Unexpected messages beyond MaxUnexpected wait with their senders and are not
+// lost.
+func TestMaxUnexpected(t *testing.T) {
+	onLinks(t, func(t *testing.T, c choice) {
+		const most, count = 20, 2000
+		opts := c.options()
+		opts.MaxUnexpected = most
+		n := newNode(t, opts)
+		a := startAgent(t, c, 2*limit)
+		toA := n.insert(a.name)
+		toN := a.do(order{Do: "insert", Blob: n.ep.Name()}).Addr
+		var msgs []message
+		for i := range count {
+			msgs = append(msgs, message{Size: 8 + i%10*1000, Tag: uint64(i % 2), Seed: uint64(i)})
+		}
+		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
+		n.until(func() bool { return n.unexpected() >= most })
+		for range 1000 {
+			n.poll()
+		}
+		// One round of progress may bring several.
+		require.Less(t, n.unexpected(), uint64(count/2))
+		for _, m := range msgs {
+			check(t, n.recv(m.Size, toA, m.Tag, 0), m, toA)
+		}
+		a.sent(t)
+		a.Wait()
+	})
+}
+
+// Sends beyond MaxSends are refused until others have completed.
+func TestMaxSends(t *testing.T) {
+	onLinks(t, func(t *testing.T, c choice) {
+		opts := c.options()
+		opts.MaxSends = 1 // a slab has a chunk at least
+		n := newNode(t, opts)
+		self := n.insert(n.ep.Name())
+		m := message{Size: 100_000, Tag: 1, Seed: 7}
+		r := n.post(m.Size, self, 1, 0)
+		n.send(self, m) // connects
+		n.finish(r)
+		var sends, recvs []*pending
+		var err error
+		for err == nil {
+			p := &pending{buf: payload(m.Seed, m.Size)}
+			if err = n.startOnce(self, m, p); err == nil {
+				sends = append(sends, p)
+			}
+			require.Less(t, len(sends), 100_000)
+		}
+		require.ErrorIs(t, err, fierr.EAgain)
+		require.NotEmpty(t, sends)
+		for range sends {
+			recvs = append(recvs, n.post(m.Size, self, 1, 0))
+		}
+		n.finish(append(sends, recvs...)...)
+		for _, p := range recvs {
+			check(t, p, m, self)
+		}
+		r = n.post(m.Size, self, 1, 0)
+		n.send(self, m)
+		n.finish(r)
+		check(t, r, m, self)
+	})
+}
