@@ -208,7 +208,8 @@ func (ep *Endpoint) setIOV(name string, iov [][]byte) (size uint64, err error) {
 func (ep *Endpoint) refused(name string, state *peerState, r int, err error) error {
 	if err != fierr.Again {
 		ep.stats[r].Error()
-		return fmt.Errorf("%s over %s: %w", name, ep.link.Rails[r].Name(), err)
+		state.choice = rail.Path{Rail: -1} // the policy may know a better one
+		return fmt.Errorf("%s over %s to %v: %w", name, ep.link.Rails[r].Name(), state.addr, err)
 	}
 	ep.poll.busy(r)
 	ep.progress()

@@ -31,8 +31,9 @@ type Node struct {
 const UIDUnknown = math.MaxUint32
 
 // CanShareMemory says whether processes on a and b can open each other's shared
-// memory: they run on one boot of one kernel, see the same /dev/shm, and belong
-// to the same user, since libfabric's shm makes its regions for the owner only.
+// memory: they run on one boot of one kernel, see the same /dev/shm, know each
+// other's process numbers, which libfabric's shm reads memory by, and belong to
+// the same user, since it makes its regions for the owner only.
 // What is unknown counts as different. Host names do not matter: containers and
 // clones of an image have equal ones, and containers of one pod may differ.
 // Two clones of a running machine's memory are not told apart until one boots
@@ -68,12 +69,16 @@ func shareMemory(a, b Node) (ok bool, reason string) {
 		return false, "/dev/shm unknown"
 	case a.ShmDev != b.ShmDev || a.ShmIno != b.ShmIno:
 		return false, "same machine, but /dev/shm differs: containers that do not share it"
+	case a.PIDNS == 0 || b.PIDNS == 0:
+		return false, "same /dev/shm, but a PID namespace is unknown"
+	case a.PIDNS != b.PIDNS:
+		return false, "same /dev/shm, but PID namespaces differ: shm copies large messages by process number"
 	case a.UID == UIDUnknown || b.UID == UIDUnknown:
 		return false, "same /dev/shm, but a user id is unknown"
 	case a.UID != b.UID:
 		return false, "same /dev/shm, but user ids differ: regions are open to their owner only"
 	}
-	return true, "same boot id, /dev/shm and user"
+	return true, "same boot id, /dev/shm, PID namespace and user"
 }
 
 // Self is what an endpoint knows about its own side.

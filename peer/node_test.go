@@ -21,7 +21,7 @@ func TestNodeRules(t *testing.T) {
 		{"another host", func(n *Node) { n.BootID[3]++ }, false, false, false, "boot ids differ"},
 		{"another host that kept the image's namespace numbers", func(n *Node) { n.BootID = [16]byte{1} }, false, false, false, "boot ids differ"},
 		{"container with its own everything", func(n *Node) { n.ShmDev, n.PIDNS, n.NetNS = 99, 5, 6 }, false, false, false, "/dev/shm differs"},
-		{"container that shares /dev/shm only", func(n *Node) { n.PIDNS, n.NetNS = 5, 6 }, true, false, false, "same boot id"},
+		{"container that shares /dev/shm only", func(n *Node) { n.PIDNS, n.NetNS = 5, 6 }, false, false, false, "PID namespaces differ"},
 		{"container that shares PIDs only", func(n *Node) { n.ShmDev, n.NetNS = 99, 6 }, false, true, false, "/dev/shm differs"},
 		{"network namespace", func(n *Node) { n.NetNS = 6 }, true, true, false, "same boot id"},
 		{"/dev/shm is a directory of one tmpfs", func(n *Node) { n.ShmIno = 77 }, false, true, true, "/dev/shm differs"},
@@ -30,7 +30,7 @@ func TestNodeRules(t *testing.T) {
 		{"user unknown", func(n *Node) { n.UID = UIDUnknown }, false, true, true, "user id is unknown"},
 		{"boot id unknown", func(n *Node) { n.BootID = [16]byte{} }, false, false, false, "boot id unknown"},
 		{"/dev/shm unknown", func(n *Node) { n.ShmDev, n.ShmIno = 0, 0 }, false, true, true, "/dev/shm unknown"},
-		{"namespaces unknown", func(n *Node) { n.PIDNS, n.NetNS = 0, 0 }, true, false, false, "same boot id"},
+		{"namespaces unknown", func(n *Node) { n.PIDNS, n.NetNS = 0, 0 }, false, false, false, "PID namespace is unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := sampleNode, sampleNode

@@ -4,6 +4,8 @@ func init() {
 	Register(Traits{
 		Name:      "shm",
 		NodeLocal: true,
-		MRMode:    MRVirtAddr | MRAllocated | MRProvKey,
+		// In 2.1 the close takes the owner's SRX for its own, and frees it.
+		KeepFailedEndpoint: true,
+		MRMode:             MRVirtAddr | MRAllocated | MRProvKey,
 	})
 }

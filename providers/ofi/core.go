@@ -92,10 +92,10 @@ func Open(infos []*Info, owner providers.Owner, opts Options) (*Core, error) {
 	defer C.gx_signals_restore(&saved)
 	for _, info := range infos {
 		r, err := openRail(c.c, info, c.opts)
+		c.rails = append(c.rails, r)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("rail %s: %w", info.Name(), err), c.Close())
 		}
-		c.rails = append(c.rails, r)
 		c.infos = append(c.infos, info.Info)
 	}
 	return c, nil

@@ -35,7 +35,8 @@ const caps = C.FI_TAGGED | C.FI_MSG | C.FI_PEER | C.FI_SOURCE | C.FI_DIRECTED_RE
 // copy for opening. It is immutable and safe for concurrent use.
 type Info struct {
 	providers.Info
-	c *C.struct_fi_info
+	traits providers.Traits
+	c      *C.struct_fi_info
 }
 
 // Discover answers what a provider offers with the capabilities that a link
@@ -83,7 +84,7 @@ func Discover(traits providers.Traits) ([]*Info, error) {
 }
 
 func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
-	info := &Info{Info: providers.Info{
+	info := &Info{traits: traits, Info: providers.Info{
 		Provider:   C.GoString(c.fabric_attr.prov_name),
 		Fabric:     C.GoString(c.fabric_attr.name),
 		Domain:     C.GoString(c.domain_attr.name),

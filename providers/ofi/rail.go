@@ -22,15 +22,16 @@ type rail struct {
 	cq     *PeerCQ
 	srx    *PeerSRX
 	ep     *Endpoint
+	keep   bool // see Traits.KeepFailedEndpoint
 }
 
-// openRail opens everything a rail needs, or nothing.
+// openRail opens everything a rail needs, or nothing. A rail that it answers with
+// an error has parts which cannot be closed.
 func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err error) {
 	r = &rail{info: info}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
-			r = nil
 		}
 	}()
 	if r.c = C.gx_rail_new(core, C.uint32_t(info.IOVLimit)); r.c == nil {
@@ -54,7 +55,10 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.ep, err = openEndpoint(r.domain, info, r.c); err != nil {
 		return r, err
 	}
-	return r, r.ep.enable(r.av)
+	if err = r.ep.enable(r.av); err != nil {
+		r.keep = info.traits.KeepFailedEndpoint
+	}
+	return r, err
 }
 
 // close closes what is open. With the endpoint closed nothing calls back any more,
@@ -63,6 +67,9 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 // A domain that refuses is left to libfabric: rxm 2.1 forgets registrations when
 // a peer ends in the middle of a rendezvous, and its domain stays busy then.
 func (r *rail) close() error {
+	if r.keep {
+		return nil
+	}
 	if r.ep != nil {
 		if err := r.ep.Close(); err != nil {
 			return err
