@@ -77,9 +77,23 @@ func (r *faultRun) open(link *Link, open opener) {
 				r.cores = append(r.cores, core)
 				return fault.Wrap(core, r.plan), nil
 			})
+			if err != nil {
+				r.allClosed()
+			}
 			return err
 		})
 		r.t.Cleanup(func() { _ = r.nodes[i].ep.Close() }) // if the test fails
+	}
+}
+
+// allClosed asserts that an endpoint which did not open left no core behind.
+func (r *faultRun) allClosed() {
+	if len(r.cores) == 0 {
+		return
+	}
+	if core, ok := r.cores[len(r.cores)-1].(*sim.Core); ok && r.plan.Where() != fault.Open {
+		_, err := core.Name(0)
+		require.ErrorIs(r.t, err, fierr.EBadF, r.plan)
 	}
 }
 

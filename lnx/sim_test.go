@@ -19,13 +19,16 @@ import (
 )
 
 // Two endpoints send each other messages of all sizes, the second half of them
-// before the receives are posted. PER_MSG gives each rail its equal share, PER_PEER
-// one rail all.
+// before the receives are posted. PER_MSG gives each rail an equal share although one
+// is slower and refuses some, PER_PEER one rail all.
 func TestSimBothDirections(t *testing.T) {
 	const n = 120
 	for _, policy := range []string{rail.PerMsg, rail.PerPeer} {
 		t.Run(policy, func(t *testing.T) {
-			w := newSimWorld(t, 2, simRails(2, sim.Rail{Rate: 100e9, Latency: 1500}), Options{Policy: policy})
+			w := newSimWorld(t, 2, []sim.Rail{
+				{Info: providers.Info{TxSize: 3}, Rate: 100e9, Latency: 1500},
+				{Info: providers.Info{TxSize: 3}, Rate: 30e9, Latency: 1500},
+			}, Options{Policy: policy})
 			sizes := []int{0, 8, 64, 65, 4096, 70_000}
 			var sends, recvs []*simOp
 			exchange := func(i, at int) {

@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -141,6 +140,12 @@ const sends, receives = providers.FlagTagged | providers.FlagSend, providers.Fla
 
 func TestMessages(t *testing.T) {
 	onKinds(t, func(t *testing.T, p *pair) {
+		uses := map[[2]int]int{} // a slot's last Gen, plus one
+		used := func(c providers.Completion) {
+			slot := [2]int{int(c.Kind), int(c.Slot)}
+			require.GreaterOrEqual(t, int(c.Gen), uses[slot])
+			uses[slot] = int(c.Gen) + 1
+		}
 		for i, size := range []int{0, 1, 64, 65, 5000, 300_000} {
 			for _, expected := range []bool{true, false} {
 				msg, buf := noise(uint64(i), size), make([]byte, size)
@@ -161,6 +166,8 @@ func TestMessages(t *testing.T) {
 					require.Equal(t, waiting, slot)
 				}
 				a, b := p.ends(1, 1)
+				used(a[0])
+				used(b[0])
 				require.Equal(t, uint64(sends), a[0].Flags)
 				require.Equal(t, providers.Transmit, a[0].Kind)
 				require.Zero(t, a[0].Err)
@@ -341,37 +348,4 @@ func TestRemove(t *testing.T) {
 		p.send(providers.SendOp{Tag: 1})
 		p.ends(1, 1)
 	})
-}
-
-// ExampleFabric sends one message over a rail of 10 Gbit/s.
-func ExampleFabric() {
-	f := sim.New(sim.Options{Auto: true})
-	rails := []sim.Rail{{Rate: 10e9, Latency: 2000}}
-	join := func() *linear.Owner {
-		o, err := linear.Open(func(o providers.Owner) (providers.Core, error) { return f.Open(rails, o, sim.Limits{}) })
-		if err != nil {
-			panic(err)
-		}
-		return o
-	}
-	a, b := join(), join()
-	name, _ := b.Core.Name(0)
-	dest, _ := a.Core.Insert(0, name)
-
-	buf := make([]byte, 1250)
-	_, _ = b.Recv(providers.NoAddr, 7, 0, buf)
-	_, _ = a.Send(0, providers.SendOp{Dest: dest, Tag: 7}, bytes.Repeat([]byte("x"), 1250))
-	for range 2 {
-		for _, c := range a.Poll() {
-			fmt.Printf("%d ns: sent with tag %d\n", f.Now(), c.Tag)
-		}
-		for _, c := range b.Poll() {
-			fmt.Printf("%d ns: received %d bytes\n", f.Now(), c.Len)
-		}
-	}
-	fmt.Println(a.Close(), b.Close(), f.Err())
-	// Output:
-	// 1000 ns: sent with tag 7
-	// 3000 ns: received 1250 bytes
-	// <nil> <nil> <nil>
 }

@@ -73,6 +73,22 @@ func TestDown(t *testing.T) {
 	}
 }
 
+// A rail that comes up again sends at once, however much it had to send before.
+func TestUpAgain(t *testing.T) {
+	w := newWorld(t, sim.Options{}, rails(1, sim.Rail{Rate: 8e9}), rails(1, sim.Rail{}))
+	dest := w.to(t, 0, 0, 1, 0)
+	sendTo(t, w, dest, 10)
+	w.f.Advance(250)
+	w.cores[0].Down(0, 0, sim.Fail)
+	w.cores[0].Up(0, 0)
+	sendTo(t, w, dest, 1)
+	w.f.Advance(99)
+	require.Len(t, w.nodes[0].Poll(), 10)
+	w.f.Advance(1)
+	require.Len(t, w.nodes[0].Poll(), 1)
+	w.close(t)
+}
+
 func TestSendWhileDown(t *testing.T) {
 	w := newWorld(t, sim.Options{}, rails(1, sim.Rail{}), rails(1, sim.Rail{}))
 	dest := w.to(t, 0, 0, 1, 0)

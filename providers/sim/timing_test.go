@@ -153,11 +153,46 @@ func TestProgressMask(t *testing.T) {
 	require.Equal(t, 1, b.Core.Unexpected(b.Unexpected()[0]).Rail)
 	require.False(t, b.Core.TryWait(), "the other rail has a message")
 	require.Zero(t, b.Core.Spin(0b10, 0b11, 20))
+	require.EqualValues(t, 10, w.f.Now(), "nothing else was to come")
 	require.Len(t, b.Unexpected(), 2)
 	require.True(t, b.Core.TryWait())
 	fds, without := b.Core.WaitFDs()
 	require.Empty(t, fds)
 	require.EqualValues(t, 0b11, without)
+	w.close(t)
+}
+
+// A completion that nobody took keeps the time from going on.
+func TestTimeWaitsForOwner(t *testing.T) {
+	w := newWorld(t, sim.Options{Auto: true}, rails(1, sim.Rail{Rate: 8e9}), rails(1, sim.Rail{}))
+	dest, core := w.to(t, 0, 0, 1, 0), w.cores[0]
+	for range 2 {
+		_, err := w.nodes[0].Send(0, providers.SendOp{Dest: dest}, make([]byte, 100))
+		require.NoError(t, err)
+	}
+	for range 3 {
+		require.Equal(t, 1, core.Progress(1))
+		require.EqualValues(t, 100, w.f.Now())
+	}
+	require.Len(t, w.nodes[0].Poll(), 1)
+	require.Len(t, w.nodes[0].Poll(), 1)
+	w.close(t)
+}
+
+// What waits on several rails is taken in as it arrived.
+func TestOrderOverRails(t *testing.T) {
+	desc := []sim.Rail{{Latency: 30}, {Latency: 10}, {Latency: 20}}
+	w := newWorld(t, sim.Options{}, desc, desc)
+	for r := range desc {
+		_, err := w.nodes[0].Send(r, providers.SendOp{Dest: w.to(t, 0, r, 1, r), Tag: uint64(r)})
+		require.NoError(t, err)
+	}
+	w.f.Advance(30)
+	b := w.nodes[1]
+	b.Poll()
+	for i, slot := range b.Unexpected() {
+		require.EqualValues(t, []int{1, 2, 0}[i], b.Core.Unexpected(slot).Tag)
+	}
 	w.close(t)
 }
 
