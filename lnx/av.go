@@ -29,10 +29,13 @@ type peerState struct {
 	addr  *peer.Address
 	rails rail.Peer
 	paths []path
-	pid   uint32 // 0 if it cannot be watched
-	heard bool
-	err   error // set when the peer is known to have ended
-	sends int   // under way
+	// byPath has the rail address for each rail and entry of addr.
+	byPath  []uint64
+	entries int
+	pid     uint32 // 0 if it cannot be watched
+	heard   bool
+	err     error // set when the peer is known to have ended
+	sends   int   // under way
 	// choice is the path of a message that the rail refused; Rail -1 is none.
 	choice rail.Path
 	silent time.Time // since when the peer does not connect
@@ -45,14 +48,7 @@ type path struct {
 }
 
 // railAddr answers the rail's address of the path that a policy chose.
-func (p *peerState) railAddr(ch rail.Path) uint64 {
-	for i := range p.paths {
-		if p.paths[i].rail == ch.Rail && p.paths[i].entry == ch.Addr {
-			return p.paths[i].addr
-		}
-	}
-	return providers.NoAddr
-}
+func (p *peerState) railAddr(ch rail.Path) uint64 { return p.byPath[ch.Rail*p.entries+ch.Addr] }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
 // reaches the peer learns its address. A peer that is there already keeps its
@@ -76,6 +72,9 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 	}
 	p, fresh := ep.peers.Insert(remote)
 	if !fresh {
+		if p.Data.pid != 0 && p.Data.err == nil && !ep.watch.watches(Addr(p.Addr)) {
+			ep.watchPeer(p.Data, Addr(p.Addr), loc) // it was removed in between
+		}
 		return Addr(p.Addr), nil
 	}
 	p.Data = &peerState{addr: remote, choice: rail.Path{Rail: -1}}
@@ -99,21 +98,20 @@ func (ep *Endpoint) meet(state *peerState, addr Addr, common []peer.Path) (err e
 	return nil
 }
 
-// insertPaths tells the rails the peer's addresses. A rail that refuses, as shm
-// does from its 257th peer on, is left out as long as another one is there.
+// insertPaths tells the rails the peer's addresses. All of them have to take it:
+// what comes from the peer over a rail that does not know it has no source, so
+// that receives from the peer would wait for ever.
 func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
-	var errs []error
+	state.entries = len(state.addr.Entries)
+	state.byPath = make([]uint64, len(ep.link.Rails)*state.entries)
 	for _, c := range common {
 		a, err := ep.core.Insert(c.Rail, state.addr.Entries[c.Entry].Addr)
 		if err != nil {
-			errs = append(errs, err)
 			ep.stats[c.Rail].Error()
-			continue
+			return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
 		}
 		state.paths = append(state.paths, path{c.Rail, c.Entry, a})
-	}
-	if len(state.paths) == 0 {
-		return errors.Join(errs...)
+		state.byPath[c.Rail*state.entries+c.Entry] = a
 	}
 	return nil
 }
@@ -172,27 +170,18 @@ func (ep *Endpoint) heard(from Addr, r int) {
 }
 
 // resolveUnknown asks again whose the unexpected messages are that came from an
-// unknown sender, and gives them to receives that waited for that sender.
+// unknown sender. Receives from that sender take them from now on; none can be
+// waiting, since the sender had no Addr.
 func (ep *Endpoint) resolveUnknown() {
-	type known struct {
-		slot providers.Slot
-		from Addr
-	}
-	var found []known
 	for slot := range ep.suq.Unknown() {
-		if from := ep.addrOf(int(ep.rx.at(slot).rail), ep.core.Whose(slot)); from != AddrUnspec {
-			found = append(found, known{slot, from})
+		op := ep.rx.at(slot)
+		from := ep.addrOf(int(op.rail), ep.core.Whose(slot))
+		if from == AddrUnspec {
+			continue
 		}
-	}
-	for _, k := range found {
-		op := ep.rx.at(k.slot)
-		op.from = k.from
-		ep.suq.SetSource(k.slot, uint64(k.from))
-		ep.heard(k.from, int(op.rail))
-		if posted, ok := ep.srq.Match(uint64(k.from), op.tag); ok {
-			ep.suq.Remove(k.slot)
-			ep.transfer(posted, k.slot)
-		}
+		op.from = from
+		ep.suq.SetSource(slot, uint64(from))
+		ep.heard(from, int(op.rail))
 	}
 }
 

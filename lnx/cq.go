@@ -107,8 +107,8 @@ func (q *CQ) pushErr(e ErrEntry) { q.next().err = &e }
 
 // Read drives the rails and fills entries with completions, the oldest first
 // (fi_cq_read(3), fi_cq_readfrom(3)). It answers how many; EAGAIN if there are
-// none, and EAVAIL if the next one is a failure, which ReadErr answers. It does
-// not allocate.
+// none (as ErrUnexpectedFull if the reason is that), and EAVAIL if the next one is
+// a failure, which ReadErr answers. It does not allocate.
 func (q *CQ) Read(entries []Entry) (int, error) {
 	ep := q.ep
 	ep.lock()
@@ -120,6 +120,9 @@ func (q *CQ) Read(entries []Entry) (int, error) {
 		ep.progress()
 	}
 	n, err := q.take(entries)
+	if err == fierr.Again && ep.flooded() {
+		err = ErrUnexpectedFull
+	}
 	ep.mu.Unlock()
 	return n, err
 }

@@ -23,6 +23,9 @@ import (
 var (
 	// ErrClosed: the endpoint is closed. It is fierr.EBadF as well.
 	ErrClosed = fmt.Errorf("endpoint is closed: %w", fierr.EBadF)
+	// ErrUnexpectedFull: Options.MaxUnexpected messages wait for receives, and
+	// nothing is driven until receives take some. It is fierr.EAgain as well.
+	ErrUnexpectedFull = fmt.Errorf("unexpected queue is full: receive from it, or raise Options.MaxUnexpected: %w", fierr.EAgain)
 	// ErrPeerDead: the peer's process has ended.
 	ErrPeerDead = fmt.Errorf("peer has ended: %w", fierr.EHostDown)
 )
@@ -57,7 +60,9 @@ type Endpoint struct {
 	wait     waiters
 	arrivals uint64           // messages so far
 	claims   []providers.Slot // messages set aside by peeks
-	one      [1][]byte        // scratch of calls with one buffer
+	// starting are messages whose provider could not take buffers yet.
+	starting []providers.Slot
+	one      [1][]byte // scratch of calls with one buffer
 	strays   uint64
 	shm      []shmState // per rail
 	// probing counts the probes of shm that are under way.
@@ -189,21 +194,26 @@ func (ep *Endpoint) Close() error {
 		ep.dumpStats()
 	}
 	err := ep.core.Close()
-	ep.abandonAll()
+	ep.abandonAll(err == nil)
 	return errors.Join(err, ep.watch.close(), ep.wait.close())
 }
 
-// abandonAll lets go of every buffer, once no provider refers to them.
-func (ep *Endpoint) abandonAll() {
+// abandonAll ends all calls and lets go of every buffer, unless a provider may
+// still refer to them.
+func (ep *Endpoint) abandonAll(unpin bool) {
 	ep.rx.all(func(_ providers.Slot, op *rxOp) {
-		op.pin.Unpin()
+		if unpin {
+			op.pin.Unpin()
+		}
 		if f, ok := op.ctx.(*call); ok {
 			f.finish(Entry{}, ErrClosed)
 		}
 		*op = rxOp{}
 	})
 	ep.tx.all(func(_ providers.Slot, op *txOp) {
-		op.pin.Unpin()
+		if unpin {
+			op.pin.Unpin()
+		}
 		if f, ok := op.ctx.(*call); ok {
 			f.finish(Entry{}, ErrClosed)
 		}
@@ -277,6 +287,7 @@ func (o *owner) Dropped(slot providers.Slot) {
 	op := ep.rx.at(slot)
 	ep.stats[op.rail].Error()
 	ep.suq.Remove(slot)
-	op.state = rxFree
+	ep.claims = slices.DeleteFunc(ep.claims, func(s providers.Slot) bool { return s == slot })
+	*op = rxOp{}
 	ep.core.ReleaseRx(slot)
 }

@@ -46,17 +46,23 @@ func (p *poller) rails() uint64 {
 func (ep *Endpoint) progress() {
 	// Too many unexpected messages: more would only take memory. Messages for
 	// posted receives wait as well, until receives make room.
-	if ep.suq.Len() < ep.set.MaxUnexpected {
+	if !ep.flooded() {
 		ep.core.Progress(ep.poll.rails())
 	}
 	ep.drain()
 	if ep.poll.tick%1024 == 0 {
 		ep.buryDead()
 	}
+	if len(ep.starting) > 0 {
+		ep.restart()
+	}
 	if ep.probing > 0 {
 		ep.probeShm()
 	}
 }
+
+// flooded is when too many unexpected messages wait.
+func (ep *Endpoint) flooded() bool { return ep.suq.Len() >= ep.set.MaxUnexpected }
 
 // drain deals with all completions in the core's ring. Nothing that it calls may
 // go into the core's data path, which can move the ring.

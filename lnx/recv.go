@@ -63,7 +63,7 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 		op := ep.rx.at(slot)
 		op.ctx, op.quiet = ctx, quiet
 		ep.setBuffers(slot, op, iov)
-		ep.startRecv(slot, op)
+		ep.startRecv(slot, op, rxActive)
 		return nil
 	}
 	if from != AddrUnspec {
@@ -117,33 +117,47 @@ func (ep *Endpoint) setBuffers(slot providers.Slot, op *rxOp, iov [][]byte) {
 	ep.core.SetBuffers(slot, ep.op.IOV[:len(iov)])
 }
 
-// startRecv hands a message that waited to its provider, with the buffers set.
-func (ep *Endpoint) startRecv(slot providers.Slot, op *rxOp) {
-	op.state = rxActive
+// startRecv hands a message that waited to its provider, with the buffers set. One
+// that cannot take them now is asked again by progress.
+func (ep *Endpoint) startRecv(slot providers.Slot, op *rxOp, state rxState) {
+	op.state = state
 	ep.poll.busy(int(op.rail))
-	if err := ep.core.Start(slot); err != nil {
-		// The provider refused and will not complete it.
-		ep.failRx(op, rxError(err))
-		op.state = rxAbandoned
+	if len(ep.starting) > 0 || !ep.startNow(slot, op) { // behind those that wait
+		ep.starting = append(ep.starting, slot)
 	}
 }
 
-func rxError(err error) fierr.Errno {
-	if e, ok := fierr.Of(err); ok {
-		return e
+// startNow answers false if the provider cannot take the buffers yet.
+func (ep *Endpoint) startNow(slot providers.Slot, op *rxOp) bool {
+	err := ep.core.Start(slot)
+	if err == nil {
+		return true
 	}
-	return fierr.EIO
+	if err == fierr.Again {
+		return false
+	}
+	why, ok := fierr.Of(err)
+	if !ok {
+		why = fierr.EIO
+	}
+	ep.stats[op.rail].Error()
+	if op.state == rxActive {
+		ep.failRx(op, why)
+	}
+	*op = rxOp{}
+	ep.core.ReleaseRx(slot)
+	return true
 }
 
-// transfer gives the message in slot msg to the posted receive in slot posted,
-// which has left the SRQ.
-func (ep *Endpoint) transfer(posted, msg providers.Slot) {
-	from, to := ep.rx.at(posted), ep.rx.at(msg)
-	to.ctx, to.quiet, to.pin = from.ctx, from.quiet, from.pin
-	ep.core.CopyBuffers(msg, posted)
-	*from = rxOp{}
-	ep.core.ReleaseRx(posted)
-	ep.startRecv(msg, to)
+// restart asks again for the messages whose providers could not take buffers.
+func (ep *Endpoint) restart() {
+	for n, slot := range ep.starting {
+		if !ep.startNow(slot, ep.rx.at(slot)) {
+			ep.starting = append(ep.starting[:0], ep.starting[n:]...)
+			return
+		}
+	}
+	ep.starting = ep.starting[:0]
 }
 
 // peek answers about the oldest unexpected message that matches. It always ends
@@ -239,7 +253,7 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 		return nil
 	}
 	ep.setBuffers(slot, op, m.IOV)
-	ep.startRecv(slot, op)
+	ep.startRecv(slot, op, rxActive)
 	return nil
 }
 
@@ -249,11 +263,7 @@ func (ep *Endpoint) discard(slot providers.Slot) {
 	op := ep.rx.at(slot)
 	op.ctx = nil
 	ep.core.SetBuffers(slot, nil)
-	op.state = rxStray
-	ep.poll.busy(int(op.rail))
-	if ep.core.Start(slot) != nil {
-		op.state = rxAbandoned
-	}
+	ep.startRecv(slot, op, rxStray)
 }
 
 // Cancel takes back the oldest posted receive with this context (fi_cancel(3)),
@@ -291,8 +301,12 @@ func (ep *Endpoint) failRx(op *rxOp, why fierr.Errno) {
 	op.pin.Unpin()
 	ctx := op.ctx
 	op.ctx = nil
-	ep.complete(ErrEntry{
+	e := ErrEntry{
 		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: op.tag, Src: op.from},
 		Err:   why,
-	})
+	}
+	if op.rail >= 0 {
+		e.Rail = ep.link.Rails[op.rail].Name()
+	}
+	ep.complete(e)
 }

@@ -199,9 +199,13 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 			return err
 		}
 		ep.progress()
+		flooded := ep.flooded()
 		ep.mu.Unlock()
 		if over() {
 			return nil
+		}
+		if flooded && i >= spins {
+			return ErrUnexpectedFull
 		}
 		if ep.wait.contend.Load() > 0 {
 			runtime.Gosched()

@@ -57,6 +57,8 @@ func (w *watcher) remove(addr Addr) {
 	}
 }
 
+func (w *watcher) watches(addr Addr) bool { _, ok := w.pids[addr]; return ok }
+
 // ended answers some peers whose process has ended, and forgets them.
 func (w *watcher) ended() []Addr {
 	if len(w.pids) == 0 {

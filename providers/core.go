@@ -126,8 +126,6 @@ type Core interface {
 	ReleaseRx(Slot)
 	// SetBuffers tells where a message goes.
 	SetBuffers(slot Slot, iov []IOVec)
-	// CopyBuffers sends the message of one slot where that of another was to go.
-	CopyBuffers(to, from Slot)
 	// Start hands an unexpected message the buffers of SetBuffers (start_tag).
 	Start(slot Slot) error
 	// Unexpected describes an unexpected message.

@@ -244,13 +244,6 @@ func (c *Core) SetBuffers(slot providers.Slot, iov []providers.IOVec) {
 	rx.posted = C.uint64_t(total)
 }
 
-// CopyBuffers implements [providers.Core].
-func (c *Core) CopyBuffers(to, from providers.Slot) {
-	dst, src := c.rxAt(to), c.rxAt(from)
-	*(*[providers.MaxIOV]iovec)(unsafe.Pointer(&dst.iov)) = *(*[providers.MaxIOV]iovec)(unsafe.Pointer(&src.iov))
-	dst.entry.count, dst.posted = src.entry.count, src.posted
-}
-
 // Unexpected implements [providers.Core].
 func (c *Core) Unexpected(slot providers.Slot) providers.Message {
 	rx := c.rxAt(slot)

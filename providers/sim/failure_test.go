@@ -235,10 +235,6 @@ func TestBreaches(t *testing.T) {
 		"Send without a slot":   func(w *world, dest uint64) { _ = w.cores[0].Send(0, &providers.SendOp{Dest: dest, Slot: 9}) },
 		"ReleaseRx of nothing":  func(w *world, _ uint64) { w.cores[0].ReleaseRx(0) },
 		"SetBuffers of nothing": func(w *world, _ uint64) { w.cores[0].SetBuffers(0, nil) },
-		"CopyBuffers of nothing": func(w *world, _ uint64) {
-			slot, _ := w.cores[0].AllocRx(false)
-			w.cores[0].CopyBuffers(slot, slot+1)
-		},
 		"too many buffers": func(w *world, _ uint64) {
 			slot, _ := w.cores[0].AllocRx(false)
 			w.cores[0].SetBuffers(slot, make([]providers.IOVec, 5))

@@ -114,15 +114,6 @@ func (c *Core) SetBuffers(slot providers.Slot, iov []providers.IOVec) {
 	rx.count = copy(rx.iov[:], iov)
 }
 
-// CopyBuffers implements [providers.Core].
-func (c *Core) CopyBuffers(to, from providers.Slot) {
-	if !c.mine(to) || !c.mine(from) {
-		c.fabric.breached("CopyBuffers from receive entry %d to %d, one of which is free or over", from, to)
-		return
-	}
-	c.rx[to].iov, c.rx[to].count = c.rx[from].iov, c.rx[from].count
-}
-
 // mine says whether a receive entry can be given buffers.
 func (c *Core) mine(slot providers.Slot) bool {
 	return int(slot) < len(c.rx) && (c.rx[slot].state == taken || c.rx[slot].state == held)

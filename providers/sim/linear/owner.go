@@ -4,7 +4,6 @@
 package linear
 
 import (
-	"errors"
 	"runtime"
 	"unsafe"
 
@@ -142,25 +141,14 @@ func (o *Owner) Unexpected() (slots []providers.Slot) {
 	return slots
 }
 
-// Resolve asks again for the senders that were unknown, and gives their messages
-// to the receives that waited for them; call it after an Insert.
-func (o *Owner) Resolve() error {
-	var still []message
-	var errs []error
-	for _, m := range o.queue {
-		if m.src == providers.NoAddr {
+// Resolve asks again for the senders that were unknown, so that receives from them
+// take their messages; call it after an Insert.
+func (o *Owner) Resolve() {
+	for i := range o.queue {
+		if m := &o.queue[i]; m.src == providers.NoAddr {
 			m.src = o.Core.Whose(m.slot)
 		}
-		if posted, ok := o.take(&m); ok {
-			o.Core.CopyBuffers(m.slot, posted)
-			o.Core.ReleaseRx(posted)
-			errs = append(errs, o.start(m.slot))
-			continue
-		}
-		still = append(still, m)
 	}
-	o.queue = still
-	return errors.Join(errs...)
 }
 
 // take finds the receive for a message and takes it off the list.
