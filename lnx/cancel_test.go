@@ -151,6 +151,11 @@ func TestSendContext(t *testing.T) {
 		_, err = inFlight.Future.Wait(wait)
 		require.NoError(t, err)
 		n.during(a)
+
+		// One that has ended before sends nothing.
+		before := n.ep.Stats()
+		require.ErrorIs(t, n.ep.Send(ctx, toA, 1, big[:8]), context.Canceled)
+		require.Equal(t, before, n.ep.Stats())
 		a.Wait()
 	})
 }

@@ -115,7 +115,6 @@ func blockingRecvs(ctx context.Context, ep *lnx.Endpoint, from lnx.Addr, tag uin
 type ended struct {
 	over atomic.Bool
 	len  int
-	err  *lnx.ErrEntry
 }
 
 // pump reads completions for whomever they are until e is over.

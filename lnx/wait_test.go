@@ -3,7 +3,6 @@ package lnx_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 	"time"
 
@@ -12,20 +11,6 @@ import (
 	"golnx/lnx"
 	"golnx/providers/fierr"
 )
-
-// inTime calls f in a goroutine and fails the test if it does not return.
-func inTime[T any](t *testing.T, f func() T) (v T) {
-	t.Helper()
-	c := make(chan T, 1)
-	go func() { c <- f() }()
-	select {
-	case v = <-c:
-	case <-time.After(limit):
-		buf := make([]byte, 1<<20)
-		require.Fail(t, "it does not return", "%s", buf[:runtime.Stack(buf, true)])
-	}
-	return v
-}
 
 // waiting starts CQ.Wait and gives it time to sleep: it returns the channel of the
 // outcome once the wait has lasted longer than the spinning at its start.

@@ -131,7 +131,8 @@ type Proc struct {
 // end it with Wait or Kill.
 func (r *Role) Start(t testing.TB, limit time.Duration) *Proc {
 	t.Helper()
-	p := &Proc{t: t, role: r.name, until: time.Now().Add(limit), ended: make(chan struct{})}
+	// Its own limit comes first, for what it says then.
+	p := &Proc{t: t, role: r.name, until: time.Now().Add(limit + 2*time.Second), ended: make(chan struct{})}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +250,7 @@ func (p *Proc) await() {
 	select {
 	case <-p.ended:
 		p.over = true
-	case <-time.After(time.Until(p.until) + time.Second): // its own limit comes first
+	case <-time.After(time.Until(p.until)):
 		p.t.Fatalf("process %d (%s) does not end", p.Pid, p.role)
 	}
 }

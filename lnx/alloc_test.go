@@ -1,0 +1,110 @@
+package lnx_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"golnx/lnx"
+	"golnx/providers/fierr"
+)
+
+// lane is a pair of endpoints with one message at a time between them, and allocates
+// nothing of its own.
+type lane struct {
+	a, b     *node
+	toB, toA lnx.Addr
+	entries  [4]lnx.Entry
+	ctx      any
+}
+
+func (l *lane) read(n *node) int {
+	k, err := n.ep.CQ().Read(l.entries[:])
+	if err != nil && err != fierr.Again {
+		panic(err)
+	}
+	return k
+}
+
+// send sends with data, or without, and drives the receiver meanwhile.
+func (l *lane) send(buf []byte, tag uint64, data bool) {
+	err := fierr.Again
+	for err == fierr.Again {
+		l.read(l.b)
+		if data {
+			err = l.a.ep.TSendData(buf, 5, l.toB, tag, l.ctx)
+		} else {
+			err = l.a.ep.TSend(buf, l.toB, tag, l.ctx)
+		}
+	}
+	must(err)
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// finish waits for so many completions of each side.
+func (l *lane) finish(sends, recvs int) {
+	for sends > 0 || recvs > 0 {
+		sends -= l.read(l.a)
+		recvs -= l.read(l.b)
+	}
+}
+
+// Sending, receiving and reading completions do not allocate, whatever the way of
+// the message.
+func TestNoAllocation(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector allocates")
+	}
+	const runs = 300
+	for _, links := range []string{"shm", "shm+tcp:lo"} {
+		for _, size := range []int{0, 8, 4096, 5000, 100_000} {
+			t.Run(fmt.Sprintf("%s/size=%d", links, size), func(t *testing.T) {
+				opts := choice{Links: links}.options()
+				l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
+				l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
+				out, in := make([]byte, size), make([]byte, size)
+				allocs := func(f func()) float64 {
+					f() // slots and queues grow
+					return testing.AllocsPerRun(runs, f)
+				}
+				require.Zero(t, allocs(func() {
+					must(l.b.ep.TRecv(in, l.toA, 1, 0, l.ctx))
+					l.send(out, 1, false)
+					l.finish(1, 1)
+				}), "expected")
+				require.Zero(t, allocs(func() {
+					must(l.b.ep.TRecv(in, l.toA, 3, 0, l.ctx))
+					must(l.b.ep.TRecv(in, lnx.AddrUnspec, 2, ^uint64(0), l.ctx))
+					l.send(out, 2, true)
+					l.finish(1, 1)
+					l.send(out, 3, true)
+					l.finish(1, 1)
+				}), "with wildcards")
+				before := l.b.unexpected()
+				require.Zero(t, allocs(func() {
+					l.send(out, 2, true)
+					for range 100 {
+						l.read(l.b)
+					}
+					must(l.b.ep.TRecv(in, lnx.AddrUnspec, 2, 1, l.ctx))
+					l.finish(1, 1)
+				}), "unexpected")
+				require.Equal(t, before+runs+2, l.b.unexpected())
+				if size > int(l.a.ep.Link().Info.InjectSize) {
+					return
+				}
+				require.Zero(t, allocs(func() {
+					must(l.b.ep.TRecv(in, l.toA, 1, 0, l.ctx))
+					must(l.a.ep.TInject(out, l.toB, 1))
+					l.finish(0, 1)
+				}), "injected")
+			})
+		}
+	}
+}
