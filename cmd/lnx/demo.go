@@ -90,10 +90,9 @@ func demoParams(size int) (bench.Params, error) {
 	if err != nil {
 		return bench.Params{}, err
 	}
-	return bench.Params{
-		Test: test.Name, Size: size, Iters: test.Iters(size), Verify: true, Seed: uint64(size),
-		Window: max(2, min(test.Window, 16<<20/size)),
-	}, nil
+	p := test.Defaults(size)
+	p.Warmup, p.Verify = 0, true
+	return p, nil
 }
 
 // rightRails checks that shared memory carried all messages if it is in the link,

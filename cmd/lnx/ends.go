@@ -23,8 +23,13 @@ const (
 	seedFollow
 )
 
-// childGrace is how long a child may take to follow its parent's end.
-const childGrace = 5 * time.Second
+const (
+	// childGrace is how long a child may take to follow its parent's end.
+	childGrace = 5 * time.Second
+	// parentGrace is how long a parent may take to end whose connection or
+	// thread has ended.
+	parentGrace = time.Second
+)
 
 // withChild starts the other end and leads a session with it. Whatever happens, the
 // child is gone afterwards.
@@ -96,37 +101,25 @@ type peerCmd struct {
 	Timeout time.Duration `default:"30s"`
 }
 
-// Run serves the parent. What goes wrong the parent tells.
+// Run serves the parent. What goes wrong the parent tells; if it has ended, its
+// memory is put away here.
 func (c *peerCmd) Run(a *app) error {
 	signal.Ignore(unix.SIGINT, unix.SIGHUP) // a terminal sends them to both ends
+	// The parent's threads may end one after the other and a SIGTERM comes with
+	// each: the second must not end us before we have put things away.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM)
 	parent := os.Getppid()
 	conn, err := pair.Inherited()
 	if err != nil {
 		return err
 	}
-	err = serveOver(a, conn, &c.linkFlags, c.Timeout, "")
-	if err == nil {
+	if err = serveOver(a, conn, &c.linkFlags, c.Timeout, ""); err == nil {
 		return nil
 	}
-	if pair.Told(err) || parentEnded(a, parent) {
-		return errQuiet
+	if ours := pair.Told(err) && a.ctx.Err() == nil; !ours && pair.Ended(parent, parentGrace) {
+		removeRegions(parent)
 	}
-	return err
-}
-
-// parentEnded says whether the parent is no more, and puts away what it left then.
-// It waits for the signal that comes with the parent's end, because the connection
-// ends a little earlier.
-func parentEnded(a *app, parent int) bool {
-	select {
-	case <-a.ctx.Done():
-	case <-time.After(time.Second):
-	}
-	if os.Getppid() == parent {
-		return false
-	}
-	removeRegions(parent)
-	return true
+	return errQuiet
 }
 
 // removeRegions removes the memory that a process shared through the shm provider

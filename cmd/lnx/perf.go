@@ -79,11 +79,11 @@ func (c *perfCmd) runs() ([]bench.Params, error) {
 	}
 	var runs []bench.Params
 	for _, size := range sizes {
-		p := bench.Params{Test: c.Test, Size: size, Verify: c.Verify, Seed: 1, Iters: test.Iters(size), Window: test.Window}
+		p := test.Defaults(size)
+		p.Verify = c.Verify
 		if c.Iters != nil {
-			p.Iters = *c.Iters
+			p.Iters, p.Warmup = *c.Iters, *c.Iters/10
 		}
-		p.Warmup = p.Iters / 10
 		if c.Warmup != nil {
 			p.Warmup = *c.Warmup
 		}

@@ -191,7 +191,7 @@ func (e *End) check(c *lnx.Entry, p *Params) error {
 	if c.Src != e.Peer {
 		return fmt.Errorf("message %#x came from Addr %d, not from the other end, %d", c.Tag, c.Src, e.Peer)
 	}
-	return verify(c.Context.(*slot).buf[:c.Len], p.Seed, c.Tag)
+	return verify(c.Context.(*slot).buf[:c.Len], c.Tag)
 }
 
 // mark begins what railCounts counts; so does the begin of a run.

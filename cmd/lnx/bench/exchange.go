@@ -52,7 +52,7 @@ func exchange(e *End, p Params, mine, theirs uint64, ready func() error) error {
 			s, tag := free[len(free)-1], mine|uint64(sent)
 			free = free[:len(free)-1]
 			if p.Verify {
-				fill(s.buf, p.Seed, tag)
+				fill(s.buf, tag)
 			}
 			if err := e.send(s, tag); err != nil {
 				return err

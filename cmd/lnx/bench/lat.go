@@ -40,7 +40,7 @@ func newPingPong(e *End, p Params, mine, theirs uint64) *pingPong {
 	t := &pingPong{End: e, p: p, mine: mine, theirs: theirs}
 	t.out = newSlots(1, p.Size)[0]
 	t.in = [2]slot(newSlots(2, p.Size))
-	fill(t.out.buf, p.Seed, mine)
+	fill(t.out.buf, mine)
 	return t
 }
 
@@ -58,7 +58,7 @@ func (t *pingPong) postNext() error {
 func (t *pingPong) say(n int) error {
 	tag := t.mine | uint64(n)
 	if t.p.Verify {
-		fill(t.out.buf, t.p.Seed, tag)
+		fill(t.out.buf, tag)
 	}
 	return t.send(&t.out, tag)
 }

@@ -1,41 +1,51 @@
 package bench
 
 import (
-	"encoding/binary"
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 )
 
-// Payloads are made of the run's seed and the message's tag, so that a message
-// that is cut short, mixed up or delivered twice is noticed.
+// The payload of a message is a piece of endlessly repeated random bytes, which
+// begins at a place that its tag says. The number of bytes is a prime, so that
+// neither the messages of a run nor the segments of one look alike.
+var random = func() []byte {
+	b := make([]byte, 65521)
+	src := rand.NewPCG(1, 2)
+	for i := range b {
+		b[i] = byte(src.Uint64())
+	}
+	return b
+}()
+
+// place answers where the payload of a message begins.
+func place(tag uint64) int { return int(tag * 0x9e3779b1 % uint64(len(random))) }
 
 // fill writes the payload of a message.
-func fill(buf []byte, seed, tag uint64) {
-	var word [8]byte
-	src := rand.NewPCG(seed, tag)
-	for ; len(buf) >= len(word); buf = buf[len(word):] {
-		binary.LittleEndian.PutUint64(buf, src.Uint64())
+func fill(buf []byte, tag uint64) {
+	n := copy(buf, random[place(tag):])
+	for n < len(buf) {
+		n += copy(buf[n:], random)
 	}
-	binary.LittleEndian.PutUint64(word[:], src.Uint64())
-	copy(buf, word[:])
 }
 
 // verify compares a received payload with the one that fill writes.
-func verify(buf []byte, seed, tag uint64) error {
-	var word [8]byte
-	src := rand.NewPCG(seed, tag)
-	for at := 0; at < len(buf); at += len(word) {
-		want := src.Uint64()
-		rest := buf[at:]
-		if len(rest) >= len(word) && binary.LittleEndian.Uint64(rest) == want {
-			continue
+func verify(buf []byte, tag uint64) error {
+	want := random[place(tag):]
+	for at := 0; at < len(buf); want = random {
+		got := buf[at:min(len(buf), at+len(want))]
+		if !bytes.Equal(got, want[:len(got)]) {
+			return wrongByte(buf, at, want, tag)
 		}
-		binary.LittleEndian.PutUint64(word[:], want)
-		for i := range min(len(rest), len(word)) {
-			if rest[i] != word[i] {
-				return fmt.Errorf("message %#x of %d bytes: byte %d is %#02x, %#02x was sent", tag, len(buf), at+i, rest[i], word[i])
-			}
-		}
+		at += len(got)
 	}
 	return nil
+}
+
+func wrongByte(buf []byte, at int, want []byte, tag uint64) error {
+	i := 0
+	for buf[at+i] == want[i] {
+		i++
+	}
+	return fmt.Errorf("message %#x of %d bytes: byte %d is %#02x, %#02x was sent", tag, len(buf), at+i, buf[at+i], want[i])
 }

@@ -70,7 +70,7 @@ func (s *Session) join() error {
 // Run runs a test with the other end and answers what was measured. After an error
 // the session is over.
 func (s *Session) Run(p Params) (r Result, err error) {
-	defer func() { err = s.report(err) }()
+	defer func() { err = s.reason(err) }()
 	if err := p.Validate(); err != nil {
 		return r, err
 	}
@@ -103,7 +103,7 @@ func (s *Session) Bye() error { return s.ch.Send(kindBye, nil) }
 
 // Serve does what the leading end asks for, until it says bye. only, if not empty,
 // is the one test that may be asked for.
-func (s *Session) Serve(only string) error { return s.report(s.serve(only)) }
+func (s *Session) Serve(only string) error { return s.reason(s.serve(only)) }
 
 func (s *Session) serve(only string) error {
 	for {
@@ -178,19 +178,25 @@ func (s *Session) drive(ctx context.Context) error {
 	return fmt.Errorf("message %#x came when none was expected", s.end.entries[0].Tag)
 }
 
-// report tells the other end of an error, and prefers what that end says itself: if
-// it failed, what is seen here is only that it is gone.
-func (s *Session) report(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := fierr.Of(err); ok {
+// reason is report for an error of a run. If an operation failed, what is seen here
+// may be only that the other end is gone, and it is about to say why.
+func (s *Session) reason(err error) error {
+	if _, failed := fierr.Of(err); failed {
 		t := time.NewTimer(time.Second)
 		defer t.Stop()
 		select {
 		case <-s.ch.Context().Done():
 		case <-t.C:
 		}
+	}
+	return s.report(err)
+}
+
+// report tells the other end of an error, unless it has told us of one: that is the
+// reason then.
+func (s *Session) report(err error) error {
+	if err == nil {
+		return nil
 	}
 	var theirs *pair.PeerError
 	if errors.As(context.Cause(s.ch.Context()), &theirs) {

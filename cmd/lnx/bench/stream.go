@@ -34,17 +34,30 @@ type source struct {
 	sent, acked int // messages
 }
 
-// leadStream measures how long Params.Iters messages take.
-func leadStream(e *End, p Params) (time.Duration, []RailCount, error) {
+func newSource(e *End, p Params) *source {
 	s := &source{End: e, p: p, out: newSlots(min(p.Window, p.total()), p.Size)}
 	for i := range s.out {
-		fill(s.out[i].buf, p.Seed, tagLead)
+		fill(s.out[i].buf, tagLead)
 		s.free = append(s.free, &s.out[i])
 	}
+	return s
+}
+
+// begin posts the receives of the first acknowledgements.
+func (s *source) begin() error {
 	for i := range s.acks {
 		if err := s.postAck(&s.acks[i]); err != nil {
-			return 0, nil, err
+			return err
 		}
+	}
+	return nil
+}
+
+// leadStream measures how long Params.Iters messages take.
+func leadStream(e *End, p Params) (time.Duration, []RailCount, error) {
+	s := newSource(e, p)
+	if err := s.begin(); err != nil {
+		return 0, nil, err
 	}
 	if err := s.run(p.Warmup); err != nil {
 		return 0, nil, err
@@ -100,7 +113,7 @@ func (s *source) next() error {
 	s.free = s.free[:len(s.free)-1]
 	tag := tagLead | uint64(s.sent)
 	if s.p.Verify {
-		fill(out.buf, s.p.Seed, tag)
+		fill(out.buf, tag)
 	}
 	s.sent++
 	if err := s.send(out, tag); err != nil {

@@ -13,7 +13,7 @@ type Test struct {
 	// Help is half a line for lnx perf --help; a test without it is not offered
 	// there.
 	Help string
-	// Window is the default of Params.Window; 0 says that the test has none.
+	// Window is the default of Params.Window for small messages; 0 says that the test has none.
 	Window int
 	// Iters is the default of Params.Iters for messages of a size.
 	Iters func(size int) int
@@ -21,6 +21,16 @@ type Test struct {
 	// its first receives are posted, and Lead begins.
 	Lead   func(*End, Params) (Result, error)
 	Follow func(*End, Params) error
+}
+
+// Defaults are what is run without being asked for anything but a size.
+func (t Test) Defaults(size int) Params {
+	p := Params{Test: t.Name, Size: size, Iters: t.Iters(size), Window: t.Window}
+	if t.Window > 0 {
+		p.Window = min(t.Window, max(1, MaxSize/4/max(size, 1)))
+	}
+	p.Warmup = p.Iters / 10
+	return p
 }
 
 // Params say what is run. They travel to the following end.
@@ -35,8 +45,6 @@ type Params struct {
 	// Window is how many messages may be under way at once.
 	Window int  `json:"window,omitempty"`
 	Verify bool `json:"verify,omitempty"`
-	// Seed makes the payloads.
-	Seed uint64 `json:"seed,omitempty"`
 }
 
 // Limits of Params. MaxBuffers bounds what one end allocates for a run, in bytes.

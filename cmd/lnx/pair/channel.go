@@ -140,11 +140,14 @@ func (c *Channel) receive() {
 func (c *Channel) read() (m Message, err error) {
 	var head [4]byte
 	// The first byte may take as long as a test does.
+	if err := c.conn.SetReadDeadline(time.Time{}); err != nil {
+		return m, gone(err)
+	}
 	if _, err := io.ReadFull(c.conn, head[:1]); err != nil {
 		return m, gone(err)
 	}
 	if err := c.conn.SetReadDeadline(time.Now().Add(c.limit)); err != nil {
-		return m, err
+		return m, gone(err)
 	}
 	if _, err := io.ReadFull(c.conn, head[1:]); err != nil {
 		return m, gone(err)
@@ -160,7 +163,7 @@ func (c *Channel) read() (m Message, err error) {
 	if err := json.Unmarshal(frame, &m); err != nil {
 		return m, fmt.Errorf("the other end sent a message that is no JSON: %w", err)
 	}
-	return m, c.conn.SetReadDeadline(time.Time{})
+	return m, nil
 }
 
 // peerError takes the text of an error message, without what could upset a
@@ -211,10 +214,11 @@ func (c *Channel) Fail(err error) error {
 		return &toldError{err}
 	}
 	text := err.Error()
-	if errors.Is(err, ErrGone) || c.Send(kindError, text[:min(len(text), maxText)]) != nil {
-		return err
+	sent := !errors.Is(err, ErrGone) && c.Send(kindError, text[:min(len(text), maxText)]) == nil
+	if sent || errors.As(context.Cause(c.ctx), &theirs) { // they have failed themselves
+		return &toldError{err}
 	}
-	return &toldError{err}
+	return err
 }
 
 // Told says whether the other end knows of an error.

@@ -119,3 +119,19 @@ func (c *Child) Stop(grace time.Duration) error {
 	<-c.ended
 	return errors.Join(fmt.Errorf("the other end, process %d, did not end within %v and was killed", c.PID(), grace), err)
 }
+
+// Ended says whether a process has ended, and waits for that at most for the grace.
+func Ended(pid int, grace time.Duration) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return errors.Is(err, unix.ESRCH)
+	}
+	defer unix.Close(fd)
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for deadline := time.Now().Add(grace); ; {
+		n, err := unix.Poll(fds, int(max(0, time.Until(deadline).Milliseconds())))
+		if err != unix.EINTR {
+			return err == nil && n == 1
+		}
+	}
+}

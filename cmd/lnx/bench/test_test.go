@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestValidateParams(t *testing.T) {
+	good := Params{Test: "bw", Size: 8, Iters: 1, Window: 2}
+	require.NoError(t, good.Validate())
+	require.NoError(t, Params{Test: "lat", Size: MaxSize, Iters: MaxIters, Warmup: MaxIters}.Validate())
+	for want, change := range map[string]func(p *Params){
+		"no test":                    func(p *Params) { p.Test = "" },
+		"--size -1":                  func(p *Params) { p.Size = -1 },
+		"--size 134217729":           func(p *Params) { p.Size = MaxSize + 1 },
+		"--iters 0":                  func(p *Params) { p.Iters = 0 },
+		"--iters 1000000001":         func(p *Params) { p.Iters = MaxIters + 1 },
+		"--warmup -1":                func(p *Params) { p.Warmup = -1 },
+		"--window 0":                 func(p *Params) { p.Window = 0 },
+		"--window 16385":             func(p *Params) { p.Window = MaxWindow + 1 },
+		"the product may be":         func(p *Params) { p.Size = MaxSize },
+		"one message under way at a": func(p *Params) { p.Test = "lat" },
+	} {
+		p := good
+		change(&p)
+		require.ErrorContains(t, p.Validate(), want)
+	}
+}
+
+func TestDefaultsOfTestsAreValid(t *testing.T) {
+	for _, test := range tests {
+		for _, size := range []int{0, 1, 4096, 1 << 20, 4 << 20, MaxSize} {
+			p := test.Defaults(size)
+			require.NoError(t, p.Validate(), "%+v", p)
+		}
+	}
+}
+
+func TestNextAck(t *testing.T) {
+	for _, c := range []struct {
+		p    Params
+		want []int
+	}{
+		{Params{Window: 1, Iters: 3}, []int{1, 2, 3}},
+		{Params{Window: 8, Iters: 10}, []int{4, 8, 10}},
+		{Params{Window: 8, Iters: 8}, []int{4, 8}},
+		{Params{Window: 8, Warmup: 6, Iters: 3}, []int{4, 6, 8, 9}},
+		{Params{Window: 3, Warmup: 1, Iters: 2}, []int{1, 2, 3}},
+		{Params{Window: 64, Warmup: 1, Iters: 1}, []int{1, 2}},
+	} {
+		var got []int
+		for n := 0; n < c.p.total(); got = append(got, n) {
+			n = nextAck(n, &c.p)
+		}
+		require.Equal(t, c.want, got, "%+v", c.p)
+	}
+}
+
+func TestOnce(t *testing.T) {
+	arrived := make([]bool, 2)
+	require.NoError(t, once(arrived, tagLead|1))
+	require.ErrorContains(t, once(arrived, tagLead|1), "twice")
+	require.ErrorContains(t, once(arrived, tagLead|2), "never sent")
+}
