@@ -81,6 +81,9 @@ func (c *planCmd) plan() (p plan, err error) {
 		p, err = c.described(env)
 	} else {
 		p, err = c.real()
+		if errors.Is(err, lnx.ErrNoLinks) {
+			p, err = c.assumed(env, err)
+		}
 	}
 	if err != nil {
 		return p, err
@@ -122,6 +125,53 @@ func railInfos(infos []providers.Info) []rail.Info {
 		})
 	}
 	return rails
+}
+
+// assumed takes the first link of the spec as it is written, where this machine
+// cannot open any: of the domains that it names, nothing else is known.
+func (c *planCmd) assumed(env linkspec.Env, why error) (plan, error) {
+	spec := env.Links
+	if c.Links != "" {
+		var err error
+		if spec, err = linkspec.Parse(c.Links); err != nil {
+			return plan{}, err
+		}
+	}
+	if len(spec) == 0 {
+		return plan{}, why
+	}
+	var machine railtest.Machine
+	for _, m := range spec[0].Members {
+		traits, ok := providers.Lookup(m.Provider)
+		domains := m.Domains
+		if traits.NodeLocal && len(domains) == 0 {
+			domains = []string{""} // its only one
+		}
+		if !ok || len(domains) == 0 || c.misspelt(m) {
+			return plan{}, why // nothing to assume
+		}
+		for _, d := range domains {
+			machine.Domains = append(machine.Domains, rail.Info{Provider: traits.Name, Domain: d, NodeLocal: traits.NodeLocal, NUMA: -1})
+		}
+	}
+	rails, err := machine.Rails(spec[0], c.DisableShm || env.DisableShm)
+	if err != nil {
+		return plan{}, err
+	}
+	fmt.Fprintf(os.Stderr, "lnx: not this machine's plan, but that of one which has what the link names: %v\n", why)
+	return plan{link: spec[0].String(), rails: rails}, nil
+}
+
+// misspelt says that a member names what its provider, which is here, has not.
+func (c *planCmd) misspelt(m linkspec.Member) bool {
+	alone := c.options()
+	alone.Links, alone.DisableShm = m.Provider, false
+	if _, err := lnx.Links(alone); err != nil {
+		return false
+	}
+	alone.Links = m.String()
+	_, err := lnx.Links(alone)
+	return err != nil
 }
 
 // described takes the first link that the described machine has.

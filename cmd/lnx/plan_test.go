@@ -36,6 +36,26 @@ func TestPlanOfThisMachine(t *testing.T) {
 	require.Contains(t, got.stdout, "shared memory takes all traffic inside a node")
 }
 
+// A link that this machine cannot open is planned as it is written.
+func TestPlanOfAnotherMachine(t *testing.T) {
+	got := execute(t, strings.Fields("plan --links shm+cxi:cxi0,cxi1 --policy PER_MSG --peers 2 --messages 8 --json")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "not this machine's plan")
+	var out struct{ Rails []railLoad }
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &out))
+	require.Equal(t, []railLoad{{"shm", 0}, {"cxi:cxi0", 8}, {"cxi:cxi1", 8}}, out.Rails)
+
+	for links, want := range map[string]string{
+		"shm+cxi":             "provider cxi offers nothing",
+		"shm+nox:nox0":        `provider "nox" is unknown`,
+		"shm+tcp:lx+cxi:cxi0": `has no domain "lx"`,
+	} {
+		got := execute(t, "plan", "--links", links)
+		require.Equal(t, exitFailed, got.code, links)
+		require.Contains(t, got.stderr, want, links)
+	}
+}
+
 func TestPlanErrors(t *testing.T) {
 	for _, c := range []struct {
 		args, want string
