@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -113,6 +114,7 @@ func (c *peerCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	a.err = io.Discard
 	if err = serveOver(a, conn, &c.linkFlags, c.Timeout, ""); err == nil {
 		return nil
 	}

@@ -214,8 +214,18 @@ func (c *Channel) Fail(err error) error {
 		return &toldError{err}
 	}
 	text := err.Error()
-	sent := !errors.Is(err, ErrGone) && c.Send(kindError, text[:min(len(text), maxText)]) == nil
-	if sent || errors.As(context.Cause(c.ctx), &theirs) { // they have failed themselves
+	if !errors.Is(err, ErrGone) && c.Send(kindError, text[:min(len(text), maxText)]) == nil {
+		return &toldError{err}
+	}
+	// The connection is broken. What came before that may say that the other end
+	// has failed itself.
+	t := time.NewTimer(c.limit)
+	defer t.Stop()
+	select {
+	case <-c.ctx.Done():
+	case <-t.C:
+	}
+	if errors.As(context.Cause(c.ctx), &theirs) {
 		return &toldError{err}
 	}
 	return err
