@@ -2,19 +2,19 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"golnx/cmd/lnx/bench"
 	"golnx/cmd/lnx/pair"
+	"golnx/internal/shmclean"
 	"golnx/lnx"
 )
 
@@ -28,8 +28,10 @@ const (
 	// childGrace is how long a child may take to follow its parent's end.
 	childGrace = 5 * time.Second
 	// parentGrace is how long a parent may take to end whose connection or
-	// thread has ended.
+	// thread has ended, and again to be reaped.
 	parentGrace = time.Second
+	// reapPoll is how often it is looked whether it was; nothing tells.
+	reapPoll = 10 * time.Millisecond
 )
 
 // withChild starts the other end and leads a session with it. Whatever happens, the
@@ -124,11 +126,21 @@ func (c *peerCmd) Run(a *app) error {
 	return errQuiet
 }
 
-// removeRegions removes the memory that a process shared through the shm provider
-// and that stays behind when the process is killed. It must have ended.
+// removeRegions removes the shared memory that a process left behind which was
+// killed and has ended. It waits a moment until that is not even a zombie: before,
+// its memory counts as in use.
 func removeRegions(pid int) {
-	regions, _ := filepath.Glob(fmt.Sprintf("/dev/shm/%d:*", pid))
-	for _, region := range regions {
-		_ = os.Remove(region) // it may be another user's
+	for deadline := time.Now().Add(parentGrace); ; {
+		_, gone := os.Stat("/proc/" + strconv.Itoa(pid))
+		stale, err := shmclean.Find(shmclean.Roots{})
+		for _, region := range stale {
+			if region.PID == pid {
+				_ = os.Remove(region.Path) // or somebody else did
+			}
+		}
+		if err != nil || gone != nil || time.Now().After(deadline) {
+			return
+		}
+		time.Sleep(reapPoll)
 	}
 }

@@ -74,7 +74,7 @@ func TestInfoWithoutLink(t *testing.T) {
 		{"info --links nosuch|tcp:nosuch", ""},
 		{"info --links nosuch|tcp:nosuch --json", `"links": []`},
 	} {
-		got := execute(t, strings.Fields(c.args)...)
+		got := within(t, strings.Fields(c.args)...)
 		require.Equal(t, exitFailed, got.code)
 		require.Contains(t, got.stderr, `lnx: no link to open: link nosuch: provider "nosuch" is unknown`)
 		require.Contains(t, got.stderr, `lnx: link tcp:nosuch: provider tcp;ofi_rxm has no domain "nosuch": known are`)

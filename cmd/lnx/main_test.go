@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"golnx/internal/shmclean"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -69,6 +71,15 @@ func execute(t *testing.T, args ...string) outcome {
 		require.NoError(t, err)
 	}
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// within runs a command that starts no process in this one.
+func within(t *testing.T, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{ctx: t.Context(), out: &stdout, err: &stderr}
+	code := a.exitCode(a.command(args))
+	return outcome{stdout.String(), stderr.String(), code}
 }
 
 // running is a command that has not ended.
@@ -162,6 +173,17 @@ func requireNoRegions(t *testing.T, pids ...int) {
 	}
 }
 
+// requireRegionsRemoved does so for processes of which one was killed: the other can
+// put its memory away where it can be known that it is nobody else's.
+func requireRegionsRemoved(t *testing.T, pids ...int) {
+	t.Helper()
+	if _, err := shmclean.Find(shmclean.Roots{}); errors.Is(err, shmclean.ErrElsewhere) {
+		t.Log("not checked:", err)
+		return
+	}
+	requireNoRegions(t, pids...)
+}
+
 // requireGolden compares with a file of testdata.
 func requireGolden(t *testing.T, name, got string) {
 	t.Helper()
@@ -209,8 +231,7 @@ func TestBadFlags(t *testing.T) {
 		{"plan --links=shm --local --peers=1000 --messages=1000", "at most"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
-			t.Parallel()
-			got := execute(t, strings.Fields(c.args)...)
+			got := within(t, strings.Fields(c.args)...)
 			require.Equal(t, exitUsage, got.code, got.stderr)
 			require.Contains(t, got.stderr, c.want)
 			require.Empty(t, got.stdout)
@@ -219,6 +240,11 @@ func TestBadFlags(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestExitCodeOfUsage(t *testing.T) {
+	got := execute(t, "perf", "lat", "--iters=0")
+	require.Equal(t, outcome{"", "lnx: perf: --iters 0: 1 to 1000000000 are possible\n", exitUsage}, got)
 }
 
 func TestVersion(t *testing.T) {

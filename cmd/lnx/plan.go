@@ -58,7 +58,7 @@ type plan struct {
 
 // Run simulates and prints.
 func (c *planCmd) Run(a *app) error {
-	p, err := c.plan()
+	p, err := c.plan(a)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (c *planCmd) Run(a *app) error {
 	return showPlan(a, p, picks)
 }
 
-func (c *planCmd) plan() (p plan, err error) {
+func (c *planCmd) plan(a *app) (p plan, err error) {
 	env, err := c.environment()
 	if err != nil {
 		return p, err
@@ -82,7 +82,7 @@ func (c *planCmd) plan() (p plan, err error) {
 	} else {
 		p, err = c.real()
 		if errors.Is(err, lnx.ErrNoLinks) {
-			p, err = c.assumed(env, err)
+			p, err = c.assumed(a, env, err)
 		}
 	}
 	if err != nil {
@@ -129,7 +129,7 @@ func railInfos(infos []providers.Info) []rail.Info {
 
 // assumed takes the first link of the spec as it is written, where this machine
 // cannot open any: of the domains that it names, nothing else is known.
-func (c *planCmd) assumed(env linkspec.Env, why error) (plan, error) {
+func (c *planCmd) assumed(a *app, env linkspec.Env, why error) (plan, error) {
 	spec := env.Links
 	if c.Links != "" {
 		var err error
@@ -158,7 +158,7 @@ func (c *planCmd) assumed(env linkspec.Env, why error) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	fmt.Fprintf(os.Stderr, "lnx: not this machine's plan, but that of one which has what the link names: %v\n", why)
+	a.print(fmt.Sprintf("not this machine's plan, but that of one which has what the link names: %v", why))
 	return plan{link: spec[0].String(), rails: rails}, nil
 }
 

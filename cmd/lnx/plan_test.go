@@ -9,13 +9,13 @@ import (
 )
 
 func TestPlanOfDescribedMachine(t *testing.T) {
-	got := execute(t, strings.Fields("plan --machine testdata/two_nics.machine --links shm+cxi --policy PER_MSG --messages 3")...)
+	got := within(t, strings.Fields("plan --machine testdata/two_nics.machine --links shm+cxi --policy PER_MSG --messages 3")...)
 	require.Zero(t, got.code, got.stderr)
 	requireGolden(t, "plan.golden", got.stdout)
 }
 
 func TestPlanTakesFirstLinkThatIsThere(t *testing.T) {
-	got := execute(t, strings.Fields("plan --machine testdata/two_nics.machine --links verbs|cxi:cxi1 --messages 1 --json")...)
+	got := within(t, strings.Fields("plan --machine testdata/two_nics.machine --links verbs|cxi:cxi1 --messages 1 --json")...)
 	require.Zero(t, got.code, got.stderr)
 	var out struct {
 		Link, Policy string
@@ -30,7 +30,7 @@ func TestPlanTakesFirstLinkThatIsThere(t *testing.T) {
 }
 
 func TestPlanOfThisMachine(t *testing.T) {
-	got := execute(t, strings.Fields("plan --links shm+tcp:lo --peers 3 --local --messages 2")...)
+	got := within(t, strings.Fields("plan --links shm+tcp:lo --peers 3 --local --messages 2")...)
 	require.Zero(t, got.code, got.stderr)
 	require.Regexp(t, `shm +│ +6 │`, got.stdout)
 	require.Contains(t, got.stdout, "shared memory takes all traffic inside a node")
@@ -38,7 +38,7 @@ func TestPlanOfThisMachine(t *testing.T) {
 
 // A link that this machine cannot open is planned as it is written.
 func TestPlanOfAnotherMachine(t *testing.T) {
-	got := execute(t, strings.Fields("plan --links shm+cxi:cxi0,cxi1 --policy PER_MSG --peers 2 --messages 8 --json")...)
+	got := within(t, strings.Fields("plan --links shm+cxi:cxi0,cxi1 --policy PER_MSG --peers 2 --messages 8 --json")...)
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stderr, "not this machine's plan")
 	var out struct{ Rails []railLoad }
@@ -50,7 +50,7 @@ func TestPlanOfAnotherMachine(t *testing.T) {
 		"shm+nox:nox0":        `provider "nox" is unknown`,
 		"shm+tcp:lx+cxi:cxi0": `has no domain "lx"`,
 	} {
-		got := execute(t, "plan", "--links", links)
+		got := within(t, "plan", "--links", links)
 		require.Equal(t, exitFailed, got.code, links)
 		require.Contains(t, got.stderr, want, links)
 	}
@@ -66,7 +66,7 @@ func TestPlanErrors(t *testing.T) {
 		{"--machine testdata/two_nics.machine", "no link to plan for", exitUsage},
 		{"--machine plan_test.go --links shm", "plan_test.go", exitFailed},
 	} {
-		got := execute(t, append([]string{"plan"}, strings.Fields(c.args)...)...)
+		got := within(t, append([]string{"plan"}, strings.Fields(c.args)...)...)
 		require.Equal(t, c.code, got.code, got.stderr)
 		require.Contains(t, got.stderr, c.want)
 	}
