@@ -146,6 +146,7 @@ candidate_ok() {
 # The mirrors that this machine takes Debian 12 from, in its own order. It asks apt
 # and not /etc/os-release, which says 13 once Debian 13's libc has come in.
 own_mirrors() {
+    # shellcheck disable=SC2016 # apt fills these in
     apt-get indextargets --format '$(CODENAME) $(ORIGIN) $(LABEL) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
         sed -n 's/^bookworm Debian Debian main //p' | awk '!/^cdrom:/ && !seen[$0]++'
 }
@@ -159,7 +160,7 @@ add_trixie() {
     apt_install debian-archive-keyring || die "apt-get could not bring debian-archive-keyring up to date"
     printf 'Package: *\nPin: release n=trixie\nPin-Priority: 100\n' >/etc/apt/preferences.d/golnx-trixie
     for mirror in "${mirrors[@]}"; do
-        say "adding Debian 13 from $(sed 's,//[^/@]*@,//,' <<<"$mirror") with priority 100 ($trixie_source)"
+        say "adding Debian 13 from ${mirror/\/\/*@/\/\/} with priority 100 ($trixie_source)"
         printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$mirror" "$keyring" >"$candidate"
         if apt_update --error-on=any -o Dir::Etc::SourceList="$candidate" -o Dir::Etc::SourceParts=- -o APT::Get::List-Cleanup=0; then
             install -m 644 "$candidate" "$trixie_source"
