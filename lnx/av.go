@@ -36,6 +36,8 @@ type peerState struct {
 	heard   bool
 	err     error // set when the peer is known to have ended
 	sends   int   // under way
+	// detour is the path, plus one, that all messages take since shm broke.
+	detour int
 	// choice is the path of a message that the rail refused; Rail -1 is none.
 	choice rail.Path
 	silent time.Time // since when the peer does not connect
@@ -52,8 +54,9 @@ func (p *peerState) railAddr(ch rail.Path) uint64 { return p.byPath[ch.Rail*p.en
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
 // reaches the peer learns its address. A peer that is there already keeps its
-// Addr. A blob that is cut short or altered is an error; so is a peer that no
-// rail reaches, and the error then names what both sides have.
+// Addr. A blob that is cut short or altered is an error (only what is cut down to
+// the blob that C LNX would have written passes for one of C LNX); so is a peer
+// that no rail reaches, and the error then names what both sides have.
 func (av *AV) Insert(blob []byte) (Addr, error) {
 	ep := (*Endpoint)(av)
 	remote, err := peer.Decode(blob)
@@ -69,6 +72,9 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 	common, err := peer.Common(ep.local, remote, loc, ep.set.DisableShm)
 	if err != nil {
 		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w", fierr.EHostUnreach, err)
+	}
+	if ep.gone(remote) {
+		return AddrUnspec, fmt.Errorf("AV.Insert: %v is an endpoint of this process that has closed: %w", remote, ErrPeerDead)
 	}
 	p, fresh := ep.peers.Insert(remote)
 	if !fresh {

@@ -59,6 +59,11 @@ func (e *ErrEntry) Error() string {
 // Unwrap answers Err.
 func (e *ErrEntry) Unwrap() error { return e.Err }
 
+// Is makes a failure compare as the condition that caused it.
+func (e *ErrEntry) Is(target error) bool {
+	return e.Err == fierr.EHostDown && target == ErrPeerDead || e.Err == fierr.EOwnerDead && target == ErrRailBroken
+}
+
 func abs(n int) int { return max(n, -n) }
 
 // CQ is the completion queue of an endpoint (fi_cq(3)). It is safe for
@@ -105,7 +110,8 @@ func (q *CQ) push(e Entry) {
 
 func (q *CQ) pushErr(e ErrEntry) { q.next().err = &e }
 
-// Read drives the rails and fills entries with completions, the oldest first
+// Read fills entries with completions, the oldest first; while none wait it drives
+// the rails
 // (fi_cq_read(3), fi_cq_readfrom(3)). It answers how many; EAGAIN if there are
 // none (as ErrUnexpectedFull if the reason is that), and EAVAIL if the next one is
 // a failure, which ReadErr answers. It does not allocate.

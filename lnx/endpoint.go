@@ -116,6 +116,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	if err = ep.start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", link.Name, err), ep.core.Close(), ep.watch.close())
 	}
+	ep.enlist()
 	return ep, nil
 }
 
@@ -186,8 +187,15 @@ func (ep *Endpoint) Close() error {
 		return nil
 	}
 	ep.wait.wakeAll()
+	process.closing.Lock()
+	defer process.closing.Unlock()
 	ep.wait.lead.Lock() // nobody sleeps on the descriptors any more
 	defer ep.wait.lead.Unlock()
+	for _, other := range ep.others() {
+		other.lock()
+		other.forget(ep)
+		other.mu.Unlock()
+	}
 	ep.lock()
 	defer ep.mu.Unlock()
 	if ep.set.DumpStats {

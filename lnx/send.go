@@ -53,7 +53,8 @@ type Msg struct {
 
 // TSend sends buf (fi_tsend(3)). The completion has ctx as its Context; buf
 // belongs to the endpoint until then. EAGAIN means that the message was not
-// sent: read the CQ, then try again.
+// sent: read the CQ, then try again. The first send to a peer answers EAGAIN until
+// both sides have driven their rails, which connects them.
 func (ep *Endpoint) TSend(buf []byte, to Addr, tag uint64, ctx any) error {
 	return ep.tsend1("TSend", buf, to, tag, 0, 0, ctx, false)
 }
@@ -129,7 +130,7 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", name, err, fierr.EHostUnreach)
 	}
-	if ep.shm[choice.Rail].blocked && size > ep.inject[choice.Rail] {
+	if ep.shm[choice.Rail].blocked && size > ep.inject[choice.Rail] && !ep.goRound(state, &choice) {
 		return fmt.Errorf("%s of %d bytes over %s: %w", name, size, ep.link.Rails[choice.Rail].Name(), ErrRailBroken)
 	}
 	slot, err := ep.core.AllocTx()
@@ -174,6 +175,10 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 // choose asks the policy for a path. A message that was refused before is tried
 // again on the path chosen for it, so that retries do not skew the shares.
 func (ep *Endpoint) choose(state *peerState, size uint64) (rail.Path, error) {
+	if state.detour > 0 {
+		p := state.paths[state.detour-1]
+		return rail.Path{Rail: p.rail, Addr: p.entry}, nil
+	}
 	if r := state.choice.Rail; r >= 0 && ep.sel.Rails().Health(r) != rail.Down {
 		return state.choice, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"golnx/providers"
 	"golnx/providers/fierr"
+	"golnx/rail"
 )
 
 // A process that is killed can leave shm damaged for those who live on, in two
@@ -118,6 +119,19 @@ func (ep *Endpoint) hears(state *peerState) error {
 		}
 	}
 	return nil
+}
+
+// goRound finds a path for a message that shm would never complete. From then on
+// all messages to the peer take it, so that they stay in order.
+func (ep *Endpoint) goRound(state *peerState, choice *rail.Path) bool {
+	for i, p := range state.paths {
+		if !ep.link.Rails[p.rail].NodeLocal {
+			state.detour = i + 1
+			*choice = rail.Path{Rail: p.rail, Addr: p.entry}
+			return true
+		}
+	}
+	return false
 }
 
 // blockShm fails the sends whose completion comes behind that of one which a dead

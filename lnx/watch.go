@@ -150,11 +150,18 @@ func (ep *Endpoint) peerEnded(addr Addr, state *peerState, pid int) {
 	if state.err != nil {
 		return
 	}
+	ep.endPeer(addr, state, fmt.Errorf("peer %d (process %d on this node): %w", addr, pid, ErrPeerDead))
+	ep.suspectShm(state)
+}
+
+func (ep *Endpoint) endPeer(addr Addr, state *peerState, why error) {
+	if state.err != nil {
+		return
+	}
 	ep.takeIn()
-	state.err = fmt.Errorf("peer %d (process %d on this node): %w", addr, pid, ErrPeerDead)
+	state.err = why
 	ep.failSends(addr)
 	ep.failRecvs(addr)
-	ep.suspectShm(state)
 }
 
 // takeIn drives all rails until nothing arrives any more.

@@ -21,9 +21,6 @@ type Traits struct {
 	Env []EnvDefault
 	// MRMode has the FI_MR_* bits (fi_mr(3)) that the layer offers in its hints.
 	MRMode MRMode
-	// KeepFailedEndpoint says that an endpoint whose fi_enable(3) failed must
-	// not be closed; it is left to libfabric then.
-	KeepFailedEndpoint bool
 	// PreferAddrFormats orders the address formats of a domain that has several
 	// (IPv4 and IPv6 on one NIC); the first one found is used. Empty takes the
 	// provider's own order.

@@ -35,8 +35,7 @@ const caps = C.FI_TAGGED | C.FI_MSG | C.FI_PEER | C.FI_SOURCE | C.FI_DIRECTED_RE
 // copy for opening. It is immutable and safe for concurrent use.
 type Info struct {
 	providers.Info
-	traits providers.Traits
-	c      *C.struct_fi_info
+	c *C.struct_fi_info
 }
 
 // Discover answers what a provider offers with the capabilities that a link
@@ -84,7 +83,7 @@ func Discover(traits providers.Traits) ([]*Info, error) {
 }
 
 func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
-	info := &Info{traits: traits, Info: providers.Info{
+	info := &Info{Info: providers.Info{
 		Provider:   C.GoString(c.fabric_attr.prov_name),
 		Fabric:     C.GoString(c.fabric_attr.name),
 		Domain:     C.GoString(c.domain_attr.name),

@@ -22,7 +22,7 @@ type rail struct {
 	cq     *PeerCQ
 	srx    *PeerSRX
 	ep     *Endpoint
-	keep   bool // see Traits.KeepFailedEndpoint
+	keep   bool // the endpoint could not be enabled and must not be closed
 }
 
 // openRail opens everything a rail needs, or nothing. A rail that it answers with
@@ -56,7 +56,9 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 		return r, err
 	}
 	if err = r.ep.enable(r.av); err != nil {
-		r.keep = info.traits.KeepFailedEndpoint
+		// In 2.1 closing it takes our SRX for the provider's own and frees it
+		// (shm), or trips over what enabling has not made (rxm).
+		r.keep = true
 	}
 	return r, err
 }

@@ -1,0 +1,85 @@
+package lnx
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"golnx/peer"
+)
+
+// Endpoints of one process share more than memory: shm 2.1 uses a region of the
+// own process in place instead of mapping it, so that it must be forgotten by all
+// others before its endpoint closes. This list knows them.
+var process struct {
+	closing sync.Mutex // one Close at a time
+	mu      sync.Mutex
+	open    []*Endpoint
+}
+
+func (ep *Endpoint) enlist() {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	process.open = append(process.open, ep)
+}
+
+// others takes ep off the list and answers the rest.
+func (ep *Endpoint) others() []*Endpoint {
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	process.open = slices.DeleteFunc(process.open, func(x *Endpoint) bool { return x == ep })
+	return slices.Clone(process.open)
+}
+
+// gone says that a peer of this very process is not open any more.
+func (ep *Endpoint) gone(remote *peer.Address) bool {
+	if remote.Ext == nil || remote.Ext.Node != ep.self.Node {
+		return false
+	}
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	return !slices.ContainsFunc(process.open, func(x *Endpoint) bool { return !x.closed.Load() && x.isAt(remote) })
+}
+
+// isAt compares the endpoint's own addresses with a peer's.
+func (ep *Endpoint) isAt(remote *peer.Address) bool {
+	return slices.ContainsFunc(remote.Entries, func(e peer.Entry) bool {
+		return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return string(l.Addr) == string(e.Addr) })
+	})
+}
+
+// forget ends the acquaintance with an endpoint of this process that is about to
+// close, under the lock of the one that forgets.
+func (ep *Endpoint) forget(closing *Endpoint) {
+	for p := range ep.peers.All() {
+		if p.Address.Ext == nil || p.Address.Ext.Node != ep.self.Node || !closing.isAt(p.Address) {
+			continue
+		}
+		addr, state := Addr(p.Addr), p.Data
+		if !ep.closed.Load() {
+			ep.endPeer(addr, state, fmt.Errorf("peer %d (of this process): %w", addr, ErrPeerDead))
+		}
+		ep.dropUnfinished(addr)
+		state.paths = slices.DeleteFunc(state.paths, func(p path) bool {
+			local := ep.link.Rails[p.rail].NodeLocal
+			if local && ep.core.Remove(p.rail, p.addr) != nil {
+				ep.stats[p.rail].Error()
+			}
+			return local
+		})
+	}
+}
+
+// dropUnfinished withdraws the messages whose bytes still lie with a peer that
+// shares memory and goes: those above the inject size.
+func (ep *Endpoint) dropUnfinished(from Addr) {
+	for slot := range ep.suq.From(uint64(from)) {
+		op := ep.rx.at(slot)
+		if r := int(op.rail); !ep.link.Rails[r].NodeLocal || ep.core.Unexpected(slot).Size <= ep.inject[r] {
+			continue
+		}
+		ep.suq.Remove(slot)
+		ep.stats[op.rail].Error()
+		op.state = rxAbandoned // the provider keeps it until it closes
+	}
+}
