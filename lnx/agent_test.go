@@ -184,11 +184,12 @@ func (n *node) roundTrip(a *agent, toA, toN lnx.Addr, m message) error {
 	}
 	check(n.t, r, m, toA)
 	n.during(a)
+	// The agent has to drive its rails for a message that is the first on its path.
+	a.Put(order{Do: "recv", Addr: toN, Msgs: []message{m}})
 	p, err := n.start(toA, m)
 	if err != nil {
 		return err
 	}
-	a.Put(order{Do: "recv", Addr: toN, Msgs: []message{m}})
 	n.finish(p)
 	if p.err != nil {
 		return p.err
