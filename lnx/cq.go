@@ -123,7 +123,7 @@ func (q *CQ) Read(entries []Entry) (int, error) {
 		return 0, err
 	}
 	if q.head == q.tail {
-		ep.progress()
+		ep.progress(spin)
 	}
 	n, err := q.take(entries)
 	if err == fierr.Again && ep.flooded() {

@@ -6,8 +6,8 @@ import (
 	"golnx/providers/fierr"
 )
 
-// poller decides which rails to drive. A rail with traffic is driven on every
-// call, the others once in sixteen, so that a slow provider in the link does
+// poller decides which rails to drive. A rail with traffic is driven in every
+// round, the others once in a while, so that a slow provider in the link does
 // not tax the fast one.
 type poller struct {
 	all, hot uint64
@@ -28,26 +28,32 @@ func (p *poller) busy(r int) {
 	p.used[r] = p.tick
 }
 
-// rails answers the mask for the next call.
-func (p *poller) rails() uint64 {
-	p.tick++
-	if p.tick%16 != 0 && p.hot != 0 {
-		return p.hot
-	}
-	for r := range p.used {
-		if p.hot&(1<<r) != 0 && p.tick-p.used[r] > cold {
-			p.hot &^= 1 << r
+// next answers the rails with traffic, or all if there are none.
+func (p *poller) next() uint64 {
+	if p.tick++; p.tick%cold == 0 {
+		for r := range p.used {
+			if p.hot&(1<<r) != 0 && p.tick-p.used[r] > cold {
+				p.hot &^= 1 << r
+			}
 		}
 	}
-	return p.all
+	if p.hot == 0 {
+		return p.all
+	}
+	return p.hot
 }
 
-// progress drives the rails and deals with what completed, under the lock.
-func (ep *Endpoint) progress() {
+// spin is how many rounds a read of an empty CQ drives the rails, in one call into
+// C. A round over shm takes some 20 ns.
+const spin = 8
+
+// progress drives the rails for some rounds, until something completes, and deals
+// with that, under the lock.
+func (ep *Endpoint) progress(rounds int) {
 	// Too many unexpected messages: more would only take memory. Messages for
 	// posted receives wait as well, until receives make room.
 	if !ep.flooded() {
-		ep.core.Progress(ep.poll.rails())
+		ep.core.Spin(ep.poll.next(), ep.poll.all, rounds)
 	}
 	ep.drain()
 	if ep.poll.tick%1024 == 0 {
@@ -59,6 +65,14 @@ func (ep *Endpoint) progress() {
 	if ep.probing > 0 {
 		ep.probeShm()
 	}
+}
+
+// takeAll is progress that leaves no rail out.
+func (ep *Endpoint) takeAll() {
+	if !ep.flooded() {
+		ep.core.Progress(ep.poll.all)
+	}
+	ep.drain()
 }
 
 // flooded is when too many unexpected messages wait.
@@ -112,6 +126,10 @@ func (ep *Endpoint) received(c *providers.Completion) {
 		ep.stats[c.Rail].Error() // completed twice
 		return
 	}
+	if len(op.buf) > 0 && state == rxActive && (c.Err == 0 || fierr.Errno(c.Err) == fierr.ETrunc) {
+		copy(op.buf, ep.core.Small(c.Slot)[:min(c.Len, providers.SmallRecv)])
+	}
+	op.buf = nil
 	op.pin.Unpin()
 	op.ctx, op.state = nil, rxFree
 	ep.core.ReleaseRx(c.Slot)

@@ -108,8 +108,14 @@ func (ep *Endpoint) checkRecv(name string, iov [][]byte, from Addr) error {
 	return nil
 }
 
-// setBuffers pins the buffers and tells the core of them.
+// setBuffers tells the core where a message goes: a small one into the slot, so
+// that nothing has to be pinned, others into the buffers.
 func (ep *Endpoint) setBuffers(slot providers.Slot, op *rxOp, iov [][]byte) {
+	if len(iov) == 1 && len(iov[0]) <= providers.SmallRecv {
+		op.buf = iov[0]
+		ep.core.SetSmall(slot, len(op.buf))
+		return
+	}
 	for i, b := range iov {
 		ep.op.IOV[i] = iovOf(b)
 		pinSlice(&op.pin, b)
@@ -171,7 +177,7 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 			return err
 		}
 	}
-	ep.progress()
+	ep.takeAll()
 	slot, ok := ep.suq.Peek(uint64(m.Addr), m.Tag, m.Ignore)
 	if !ok {
 		ep.cq.pushErr(ErrEntry{
@@ -300,7 +306,7 @@ func (ep *Endpoint) cancel(slot providers.Slot, why fierr.Errno) {
 func (ep *Endpoint) failRx(op *rxOp, why fierr.Errno) {
 	op.pin.Unpin()
 	ctx := op.ctx
-	op.ctx = nil
+	op.ctx, op.buf = nil, nil
 	e := ErrEntry{
 		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: op.tag, Src: op.from},
 		Err:   why,

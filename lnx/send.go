@@ -135,7 +135,7 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	}
 	slot, err := ep.core.AllocTx()
 	if err != nil {
-		ep.progress()
+		ep.progress(1)
 		return err
 	}
 	r := choice.Rail
@@ -217,7 +217,7 @@ func (ep *Endpoint) refused(name string, state *peerState, r int, err error) err
 		return fmt.Errorf("%s over %s to %v: %w", name, ep.link.Rails[r].Name(), state.addr, err)
 	}
 	ep.poll.busy(r)
-	ep.progress()
+	ep.progress(1)
 	if state.sends > 0 || ep.link.Rails[r].NodeLocal {
 		return err // the peer is slow to receive; if it is dead the watcher says so
 	}

@@ -25,6 +25,7 @@ const (
 type rxOp struct {
 	ctx   any
 	pin   runtime.Pinner
+	buf   []byte // of a small receive, which is copied into it in the end
 	from  Addr // of a posted receive: who it is for; of a message: who sent it
 	tag   uint64
 	state rxState

@@ -17,8 +17,8 @@ import (
 // them. The leader spins for a moment, then sleeps on the rails' descriptors,
 // and where a rail has none (shm) for a bounded time.
 const (
-	// spins is how many rounds of progress the leader makes before it sleeps.
-	spins = 2000
+	// spins is how often the leader makes progress before it sleeps, some 50 µs.
+	spins = 250
 	// napPolled bounds a sleep while a rail can only be polled; it is the
 	// longest that a message over shm can go unnoticed.
 	napPolled = 250 * time.Microsecond
@@ -198,7 +198,7 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 			ep.mu.Unlock()
 			return err
 		}
-		ep.progress()
+		ep.progress(spin)
 		flooded := ep.flooded()
 		ep.mu.Unlock()
 		if over() {

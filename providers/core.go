@@ -13,6 +13,12 @@ const NoAddr = ^uint64(0)
 // could take.
 const MaxIOV = 4
 
+// SmallRecv is the largest receive in bytes that needs no buffer of its own.
+const SmallRecv = 64
+
+// ColdRounds is after how many rounds of Spin a rail without traffic has its turn.
+const ColdRounds = 256
+
 // MaxRails is the largest number of rails of one endpoint.
 const MaxRails = 64
 
@@ -126,6 +132,11 @@ type Core interface {
 	ReleaseRx(Slot)
 	// SetBuffers tells where a message goes.
 	SetBuffers(slot Slot, iov []IOVec)
+	// SetSmall has a message of at most size bytes go into the slot itself, so
+	// that nothing has to be pinned; size is at most SmallRecv. Small answers
+	// the memory, which is valid until ReleaseRx.
+	SetSmall(slot Slot, size int)
+	Small(slot Slot) []byte
 	// Start hands an unexpected message the buffers of SetBuffers (start_tag).
 	Start(slot Slot) error
 	// Unexpected describes an unexpected message.
@@ -135,7 +146,7 @@ type Core interface {
 
 	// Progress drives the rails in the mask and answers how many completions
 	// wait. Spin repeats that, with the rails of hot every round and those of
-	// all once in sixteen, until a completion waits or the rounds are over.
+	// all once in ColdRounds, until a completion waits or the rounds are over.
 	Progress(rails uint64) int
 	Spin(hot, all uint64, rounds int) int
 	// Ready answers completions that lie side by side in the ring, the oldest

@@ -46,6 +46,12 @@ const slackChunks = 4096
 
 const chunk = C.GX_CHUNK
 
+// Both sides have to agree.
+var (
+	_ [providers.SmallRecv]byte  = [C.GX_SMALL]byte{}
+	_ [providers.ColdRounds]byte = [C.GX_COLD]byte{}
+)
+
 // Core implements [providers.Core] over libfabric.
 type Core struct {
 	c     *C.struct_gx_core
@@ -242,6 +248,20 @@ func (c *Core) SetBuffers(slot providers.Slot, iov []providers.IOVec) {
 	}
 	rx.entry.count = C.size_t(len(iov))
 	rx.posted = C.uint64_t(total)
+}
+
+// SetSmall implements [providers.Core].
+func (c *Core) SetSmall(slot providers.Slot, size int) {
+	rx := c.rxAt(slot)
+	(*[providers.MaxIOV]iovec)(unsafe.Pointer(&rx.iov))[0] = iovec{uintptr(unsafe.Pointer(&rx.small)), uintptr(size)}
+	rx.desc[0] = nil
+	rx.entry.count = 1
+	rx.posted = C.uint64_t(size)
+}
+
+// Small implements [providers.Core].
+func (c *Core) Small(slot providers.Slot) []byte {
+	return (*[providers.SmallRecv]byte)(unsafe.Pointer(&c.rxAt(slot).small))[:]
 }
 
 // Unexpected implements [providers.Core].

@@ -512,17 +512,14 @@ uint64_t gx_progress(uintptr_t core, uint64_t rails)
 	return progress((struct gx_core *) core, rails);
 }
 
-// Drives the hot rails every time round and the others once in sixteen, until a
-// completion is there or the rounds are over.
-uint64_t gx_spin(uintptr_t core, uint64_t hot, uint64_t all, uint32_t spins)
+// Drives the hot rails every time round and all once in a while, until a completion
+// is there or the rounds are over.
+uint64_t gx_spin(uintptr_t handle, uint64_t hot, uint64_t all, uint32_t spins)
 {
-	uint64_t n;
-	uint32_t i;
+	struct gx_core *core = (struct gx_core *) handle;
+	uint64_t n = 0;
 
-	for (i = 0; i < spins; i++) {
-		n = progress((struct gx_core *) core, i % 16 ? hot : all);
-		if (n)
-			return n;
-	}
-	return 0;
+	while (!n && spins--)
+		n = progress(core, ++core->rounds % GX_COLD ? hot : all);
+	return n;
 }

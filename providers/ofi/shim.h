@@ -24,6 +24,8 @@
 #define GX_IOV 4          // buffers of one operation, at the most
 #define GX_MAX_RAILS 64   // rails of one endpoint; masks of rails are uint64_t
 #define GX_CHUNK 1024     // entries that a slab grows by
+#define GX_SMALL 64       // bytes of a receive that lies in its entry
+#define GX_COLD 256       // rounds of gx_spin between those that drive all rails
 
 enum gx_kind { GX_TX = 1, GX_RX = 2 };
 
@@ -54,6 +56,7 @@ struct gx_rx {
 	struct fi_peer_rx_entry entry;
 	struct iovec iov[GX_IOV];
 	void *desc[GX_IOV];
+	char small[GX_SMALL];
 	uint64_t posted;   // bytes that the user's buffers hold
 	// A message longer than the buffers gets one more buffer, so that the
 	// provider always sees room for all of it (see gx_fit).
@@ -98,6 +101,7 @@ struct gx_core {
 	uint32_t id;
 	uint32_t nrails;
 	struct gx_rail *rails[GX_MAX_RAILS];
+	uint32_t rounds;     // of gx_spin
 	uint32_t freed;      // list of entries that became free, by slot + 1
 	bool closing;
 	uint64_t lost;       // completions that found no memory

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"unsafe"
+
 	"golnx/providers"
 	"golnx/providers/fierr"
 )
@@ -21,6 +23,7 @@ type txEntry struct {
 
 type rxEntry struct {
 	iov   [providers.MaxIOV]providers.IOVec
+	small *[providers.SmallRecv]byte // made at the first SetSmall; entries move
 	count int
 	msg   *message // while held
 	src   uint64
@@ -113,6 +116,22 @@ func (c *Core) SetBuffers(slot providers.Slot, iov []providers.IOVec) {
 	rx := &c.rx[slot]
 	rx.count = copy(rx.iov[:], iov)
 }
+
+// SetSmall implements [providers.Core].
+func (c *Core) SetSmall(slot providers.Slot, size int) {
+	if size > providers.SmallRecv || !c.mine(slot) {
+		c.fabric.breached("SetSmall of %d bytes for receive entry %d, which is free or over", size, slot)
+		return
+	}
+	rx := &c.rx[slot]
+	if rx.small == nil {
+		rx.small = new([providers.SmallRecv]byte)
+	}
+	rx.iov[0], rx.count = providers.IOVec{Base: unsafe.Pointer(rx.small), Len: uintptr(size)}, 1
+}
+
+// Small implements [providers.Core].
+func (c *Core) Small(slot providers.Slot) []byte { return c.rx[slot].small[:] }
 
 // mine says whether a receive entry can be given buffers.
 func (c *Core) mine(slot providers.Slot) bool {
