@@ -377,8 +377,8 @@ func TestSimPeerMemory(t *testing.T) {
 		paths  int
 		most   int // bytes for a peer
 	}{
-		{"a network for each rail", func(rail int) string { return fmt.Sprintf("net%d", rail) }, 10_000, 8, 3500},
-		{"one network", func(int) string { return "net" }, 2000, 64, 6500},
+		{"a network for each rail", func(rail int) string { return fmt.Sprintf("net%d", rail) }, 10_000, 8, 4500},
+		{"one network", func(int) string { return "net" }, 2000, 64, 8000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var desc []sim.Rail
