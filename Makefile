@@ -68,3 +68,13 @@ shim:
 race:
 	@echo '== go test -race'
 	@go test -race -count=1 -timeout 8m ./...
+
+# golnx beside plain libfabric and C LNX, in the same minutes: docs/perf.md. ROUNDS,
+# ROWS (a regular expression for their names) and CPUS (as 0,1) change what is run.
+.PHONY: bench
+bench: setup
+	@mkdir -p bin
+	@echo '== building bin/lnx and bin/cbench'
+	@go build -o bin/lnx ./cmd/lnx
+	@$$(go env CC) -O2 -Wall -Wextra -o bin/cbench testdata/cbench/*.c $$(pkg-config --cflags --libs libfabric)
+	@bin/lnx bench --cbench bin/cbench --out bench-out $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(ROWS),--rows='$(ROWS)') $(if $(CPUS),--cpus=$(CPUS))

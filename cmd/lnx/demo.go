@@ -59,7 +59,7 @@ func (c *demoCmd) phase(a *app, f *linkFlags, disableShm string) (messages int, 
 		return 0, err
 	}
 	var reports []report
-	err = withChild(a, f, c.Timeout, func(s *bench.Session, ep *lnx.Endpoint) error {
+	err = withChild(a, f, c.Timeout, nil, func(s *bench.Session, ep *lnx.Endpoint) error {
 		for _, size := range demoSizes {
 			p, err := demoParams(size)
 			if err != nil {

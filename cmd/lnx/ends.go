@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -36,14 +37,14 @@ const (
 
 // withChild starts the other end and leads a session with it. Whatever happens, the
 // child is gone afterwards.
-func withChild(a *app, f *linkFlags, limit time.Duration, lead func(*bench.Session, *lnx.Endpoint) error) error {
-	args := append([]string{"perf-peer", "--timeout=" + limit.String()}, f.args()...)
+func withChild(a *app, f *linkFlags, limit time.Duration, on cpus, lead func(*bench.Session, *lnx.Endpoint) error) error {
+	args := append([]string{"perf-peer", "--timeout=" + limit.String(), fmt.Sprintf("--cpu=%d", on.other())}, f.args()...)
 	child, err := pair.Start(args...)
 	if err != nil {
 		return err
 	}
 	a.note("started the other end, process %d", child.PID())
-	err = leadOver(a, child.Conn(), f, limit, lead)
+	err = leadOver(a, child.Conn(), f, limit, on.lead(), lead)
 	ended := child.Stop(childGrace)
 	if ended == nil {
 		return err
@@ -57,13 +58,13 @@ func withChild(a *app, f *linkFlags, limit time.Duration, lead func(*bench.Sessi
 }
 
 // leadOver opens a link here and leads a session over the connection.
-func leadOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, lead func(*bench.Session, *lnx.Endpoint) error) error {
+func leadOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, cpu int, lead func(*bench.Session, *lnx.Endpoint) error) error {
 	ch, err := pair.Open(a.ctx, conn, limit)
 	if err != nil {
 		return err
 	}
 	defer ch.Close()
-	return overEndpoint(a, ch, f, seedLead, limit, func(s *bench.Session, ep *lnx.Endpoint) error {
+	return overEndpoint(a, ch, f, seedLead, limit, cpu, func(s *bench.Session, ep *lnx.Endpoint) error {
 		if err := lead(s, ep); err != nil {
 			return err
 		}
@@ -72,20 +73,23 @@ func leadOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, lead fun
 }
 
 // serveOver opens a link here and follows the other end.
-func serveOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, only string) error {
+func serveOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, cpu int, only string) error {
 	ch, err := pair.Open(a.ctx, conn, limit)
 	if err != nil {
 		return err
 	}
 	defer ch.Close()
 	giveUpAfter(ch.Context())
-	return overEndpoint(a, ch, f, seedFollow, limit, func(s *bench.Session, _ *lnx.Endpoint) error {
+	return overEndpoint(a, ch, f, seedFollow, limit, cpu, func(s *bench.Session, _ *lnx.Endpoint) error {
 		return s.Serve(only)
 	})
 }
 
 // overEndpoint opens an endpoint, joins the other end with it, and closes it.
-func overEndpoint(a *app, ch *pair.Channel, f *linkFlags, seed uint64, limit time.Duration, do func(*bench.Session, *lnx.Endpoint) error) (err error) {
+func overEndpoint(a *app, ch *pair.Channel, f *linkFlags, seed uint64, limit time.Duration, cpu int, do func(*bench.Session, *lnx.Endpoint) error) (err error) {
+	if err := pin(cpu); err != nil {
+		return ch.Fail(err)
+	}
 	ep, err := f.open(a, seed, limit)
 	if err != nil {
 		return ch.Fail(err)
@@ -102,6 +106,7 @@ func overEndpoint(a *app, ch *pair.Channel, f *linkFlags, seed uint64, limit tim
 type peerCmd struct {
 	linkFlags
 	Timeout time.Duration `default:"30s"`
+	CPU     int           `name:"cpu" default:"-1"`
 }
 
 // Run serves the parent. What goes wrong the parent tells; if it has ended, its
@@ -117,7 +122,7 @@ func (c *peerCmd) Run(a *app) error {
 		return err
 	}
 	a.err = io.Discard
-	if err = serveOver(a, conn, &c.linkFlags, c.Timeout, ""); err == nil {
+	if err = serveOver(a, conn, &c.linkFlags, c.Timeout, c.CPU, ""); err == nil {
 		return nil
 	}
 	if ours := pair.Told(err) && a.ctx.Err() == nil; !ours && pair.Ended(parent, parentGrace) {

@@ -30,7 +30,8 @@ type cli struct {
 	Doctor  doctorCmd  `cmd:"" help:"Look for what keeps links from working, and clean up after killed processes."`
 	Version versionCmd `cmd:"" help:"Show the versions of golnx and libfabric."`
 
-	PerfPeer peerCmd `cmd:"" hidden:"" help:"The other end of perf and demo, which start it."`
+	Bench    benchCmd `cmd:"" hidden:"" help:"Measure beside plain libfabric in C, and compare."`
+	PerfPeer peerCmd  `cmd:"" hidden:"" help:"The other end of perf and demo, which start it."`
 }
 
 // Exit codes.

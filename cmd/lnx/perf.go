@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -27,7 +26,9 @@ type perfCmd struct {
 	Iters   *int          `placeholder:"N" help:"Messages or round trips to measure. Without it, by size."`
 	Warmup  *int          `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
 	Window  *int          `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
+	Both    bool          `help:"Messages in both directions at once, for rate and bw."`
 	Verify  bool          `help:"Check every byte; slower."`
+	CPUs    cpus          `name:"cpus" placeholder:"LEAD,OTHER" help:"Processors for the two polling ends, as 0,1."`
 	JSON    bool          `name:"json" help:"Print a JSON object for each size."`
 	Listen  string        `placeholder:"HOST:PORT" xor:"ends" help:"Be the other end for one --connect, from another machine or this one."`
 	Connect string        `placeholder:"HOST:PORT" xor:"ends" help:"Measure with the other end that listens there, instead of starting one."`
@@ -50,8 +51,8 @@ func (c *perfCmd) Validate() error {
 			return fmt.Errorf("%q is no HOST:PORT: %w", addr, err)
 		}
 	}
-	if c.Listen != "" && (c.Size != nil || c.Iters != nil || c.Warmup != nil || c.Window != nil || c.Verify || c.JSON) {
-		return errors.New("--listen leaves --size, --iters, --warmup, --window, --verify and --json to the end that connects")
+	if c.Listen != "" && (c.Size != nil || c.Iters != nil || c.Warmup != nil || c.Window != nil || c.Both || c.Verify || c.JSON) {
+		return errors.New("--listen leaves --size, --iters, --warmup, --window, --both, --verify and --json to the end that connects")
 	}
 	if c.Test == "" {
 		return nil // kong says so
@@ -80,7 +81,7 @@ func (c *perfCmd) runs() ([]bench.Params, error) {
 	var runs []bench.Params
 	for _, size := range sizes {
 		p := test.Defaults(size)
-		p.Verify = c.Verify
+		p.Verify, p.Both = c.Verify, c.Both
 		if c.Iters != nil {
 			p.Iters, p.Warmup = *c.Iters, *c.Iters/10
 		}
@@ -121,7 +122,7 @@ func (c *perfCmd) Run(a *app) error {
 	if c.Connect != "" {
 		err = c.connect(a, lead)
 	} else {
-		err = withChild(a, &c.linkFlags, c.Timeout, lead)
+		err = withChild(a, &c.linkFlags, c.Timeout, c.CPUs, lead)
 	}
 	return errors.Join(err, c.print(a, reports)) // what was measured before a failure, too
 }
@@ -140,7 +141,7 @@ func (c *perfCmd) connect(a *app, lead func(*bench.Session, *lnx.Endpoint) error
 	if err != nil {
 		return err
 	}
-	return leadOver(a, conn, &c.linkFlags, c.Timeout, lead)
+	return leadOver(a, conn, &c.linkFlags, c.Timeout, c.CPUs.lead(), lead)
 }
 
 // listen is the other end for one session.
@@ -156,92 +157,5 @@ func (c *perfCmd) listen(a *app) error {
 		return err
 	}
 	a.note("%v connected", conn.RemoteAddr())
-	return serveOver(a, conn, &c.linkFlags, c.Timeout, c.Test)
-}
-
-// report is one line of results.
-type report struct {
-	bench.Params
-	links  string // as asked for
-	link   string // as opened
-	result bench.Result
-}
-
-// MarshalJSON keeps the order of fields: what was run, what was measured, and
-// which rails carried it.
-func (r report) MarshalJSON() ([]byte, error) {
-	var o object
-	o.add("test", r.Test)
-	o.add("links", r.links)
-	o.add("size", r.Size)
-	o.add("iters", r.Iters)
-	if r.Window != 0 {
-		o.add("window", r.Window)
-	}
-	o.add(r.result.Key, r.result.Value)
-	o.add("rails", r.result.Rails)
-	return o.bytes()
-}
-
-// object is a JSON object whose fields stay in order.
-type object struct {
-	text []byte
-	err  error
-}
-
-func (o *object) add(key string, v any) {
-	k, err := json.Marshal(key)
-	o.err = errors.Join(o.err, err)
-	b, err := json.Marshal(v)
-	o.err = errors.Join(o.err, err)
-	sep := byte(',')
-	if o.text == nil {
-		sep = '{'
-	}
-	o.text = append(append(append(append(o.text, sep), k...), ':'), b...)
-}
-
-func (o *object) bytes() ([]byte, error) { return append(o.text, '}'), o.err }
-
-func (c *perfCmd) print(a *app, reports []report) error {
-	if len(reports) == 0 {
-		return nil
-	}
-	if c.JSON {
-		enc := json.NewEncoder(a.out)
-		for _, r := range reports {
-			if err := enc.Encode(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return printReports(a, reports)
-}
-
-func printReports(a *app, reports []report) error {
-	first := reports[0]
-	head := []any{"size", "iterations"}
-	right := []string{"size", "iterations"}
-	for _, cell := range first.result.Cells {
-		head = append(head, cell.Head)
-		right = append(right, cell.Head)
-	}
-	title := fmt.Sprintf("%s over %s", first.Test, first.link)
-	if first.Window != 0 {
-		title += fmt.Sprintf(", window %d", first.Window)
-	}
-	if first.Verify {
-		title += ", every byte verified"
-	}
-	t := ui.NewTable(title, right...)
-	t.AppendHeader(append(head, "rails: sent / received"))
-	for _, r := range reports {
-		row := []any{ui.Size(uint64(r.Size)), r.Iters}
-		for _, cell := range r.result.Cells {
-			row = append(row, cell.Text)
-		}
-		t.AppendRow(append(row, carried(r.result.Rails)))
-	}
-	return ui.Print(a.out, t)
+	return serveOver(a, conn, &c.linkFlags, c.Timeout, c.CPUs.other(), c.Test)
 }

@@ -8,8 +8,9 @@ import (
 func init() {
 	Register(Test{
 		Name:   "bw",
-		Help:   "bytes a second in one direction",
+		Help:   "bytes a second in one direction, or both",
 		Window: 16,
+		Both:   true,
 		Iters:  func(size int) int { return min(100_000, max(100, 1<<32/max(size, 1))) },
 		Lead:   leadBW,
 		Follow: followStream,
@@ -21,7 +22,7 @@ func leadBW(e *End, p Params) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	rate := math.Round(float64(p.Iters) * float64(p.Size) / took.Seconds())
+	rate := math.Round(float64(p.streamed()) * float64(p.Size) / took.Seconds())
 	return Result{
 		Key: "bytes_per_s", Value: rate, Rails: rails,
 		Cells: []Cell{

@@ -17,6 +17,7 @@ import (
 const (
 	tagLead   uint64 = 1 << 56 // from the leading end
 	tagFollow uint64 = 2 << 56 // from the following end
+	tagAck    uint64 = 4 << 56
 	tagNumber uint64 = 1<<40 - 1
 )
 
@@ -64,14 +65,14 @@ func newSlots(n, size int) []slot {
 	return slots
 }
 
-// post receives the message with the tag, or with any number if anyNumber.
-func (e *End) post(s *slot, tag uint64, anyNumber bool) error {
-	var ignore uint64
-	if anyNumber {
-		ignore = tagNumber
-	}
+// post receives a message with the tag, the ignored bits aside.
+func (e *End) post(s *slot, tag, ignore uint64) error {
+	return e.postFrom(s, e.Peer, tag, ignore)
+}
+
+func (e *End) postFrom(s *slot, from lnx.Addr, tag, ignore uint64) error {
 	s.busy++
-	return e.EP.TRecv(s.buf, e.Peer, tag, ignore, s)
+	return e.EP.TRecv(s.buf, from, tag, ignore, s)
 }
 
 // send starts a send, waiting while the rail takes none.

@@ -37,7 +37,7 @@ func exchange(e *End, p Params, mine, theirs uint64, ready func() error) error {
 	var free []*slot
 	for i := range out {
 		free = append(free, &out[i])
-		if err := e.post(&in[i], theirs, true); err != nil {
+		if err := e.post(&in[i], theirs, tagNumber); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func exchange(e *End, p Params, mine, theirs uint64, ready func() error) error {
 			}
 			if posted < total {
 				posted++
-				if err := e.post(s, theirs, true); err != nil {
+				if err := e.post(s, theirs, tagNumber); err != nil {
 					return err
 				}
 			}

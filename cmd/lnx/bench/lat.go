@@ -51,7 +51,7 @@ func (t *pingPong) postNext() error {
 	}
 	s := &t.in[t.posted%2]
 	t.posted++
-	return t.post(s, t.theirs|uint64(t.posted-1), false)
+	return t.post(s, t.theirs|uint64(t.posted-1), 0)
 }
 
 // say sends message n.

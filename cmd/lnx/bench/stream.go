@@ -6,10 +6,11 @@ import (
 	"golnx/lnx"
 )
 
-// A stream is messages in one direction. The receiver has as many receives posted
-// as the window has places, and says with an empty message when half of it has
-// arrived; the sender has at most the window's messages unacknowledged. So every
-// message meets a posted receive, and the sender waits only for a slow receiver.
+// A stream is messages in one direction, or in both at once (Params.Both). Its
+// receiver has as many receives posted as the window has places, and says with an
+// empty message when half of it has arrived; its sender has at most the window's
+// messages unacknowledged. So every message meets a posted receive, and the sender
+// waits only for a slow receiver.
 
 // nextAck answers how many messages are covered by the acknowledgement that follows
 // the one of the first n. The last of the warm-up and of the run have one.
@@ -22,10 +23,97 @@ func nextAck(n int, p *Params) int {
 	return min(next, p.total())
 }
 
-// source is the leading end of a stream.
+// stream is one end: the sending part, the receiving part, or both.
+type stream struct {
+	*End
+	out *source
+	in  *sink
+}
+
+func newStream(e *End, p Params, mine, theirs uint64, leads bool) *stream {
+	s := &stream{End: e}
+	if leads || p.Both {
+		s.out = newSource(e, p, mine, theirs)
+	}
+	if !leads || p.Both {
+		s.in = newSink(e, p, mine, theirs)
+	}
+	return s
+}
+
+// begin posts the first receives.
+func (s *stream) begin() error {
+	if s.in != nil {
+		if err := s.in.begin(); err != nil {
+			return err
+		}
+	}
+	if s.out != nil {
+		return s.out.begin()
+	}
+	return nil
+}
+
+// run goes on until the first end messages are sent and acknowledged, and those of
+// the other direction received.
+func (s *stream) run(end int) error {
+	for {
+		if s.out != nil {
+			if err := s.out.fill(end); err != nil {
+				return err
+			}
+		}
+		if s.over(end) {
+			return nil
+		}
+		done, err := s.poll()
+		if err != nil {
+			return err
+		}
+		for i := range done {
+			if err := s.take(&done[i]); err != nil {
+				return err
+			}
+		}
+		if s.in != nil {
+			if err := s.in.acknowledge(end); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *stream) over(end int) bool {
+	return (s.out == nil || s.out.over(end)) && (s.in == nil || s.in.acked >= end)
+}
+
+// take gives a completion to the part that it belongs to.
+func (s *stream) take(c *lnx.Entry) error {
+	if c.Flags&lnx.FlagRecv == 0 {
+		if used := c.Context.(*slot); s.in == nil || used != &s.in.ack {
+			s.out.free = append(s.out.free, used)
+		}
+		return nil
+	}
+	if c.Tag&tagAck != 0 {
+		return s.out.acknowledged(c)
+	}
+	return s.in.take(c)
+}
+
+// settle waits for the last acknowledgement to be sent.
+func (s *stream) settle() error {
+	if s.in == nil {
+		return nil
+	}
+	return s.End.settle(&s.in.ack)
+}
+
+// source is the sending part of a stream.
 type source struct {
 	*End
 	p           Params
+	tag, ackTag uint64
 	out         []slot
 	free        []*slot
 	acks        [2]slot
@@ -34,10 +122,10 @@ type source struct {
 	sent, acked int // messages
 }
 
-func newSource(e *End, p Params) *source {
-	s := &source{End: e, p: p, out: newSlots(min(p.Window, p.total()), p.Size)}
+func newSource(e *End, p Params, mine, theirs uint64) *source {
+	s := &source{End: e, p: p, tag: mine, ackTag: theirs | tagAck, out: newSlots(min(p.Window, p.total()), p.Size)}
 	for i := range s.out {
-		fill(s.out[i].buf, tagLead)
+		fill(s.out[i].buf, mine)
 		s.free = append(s.free, &s.out[i])
 	}
 	return s
@@ -53,9 +141,107 @@ func (s *source) begin() error {
 	return nil
 }
 
-// leadStream measures how long Params.Iters messages take.
+// postAck posts the receive of one more acknowledgement, if there is one to come.
+func (s *source) postAck(in *slot) error {
+	if s.covered == s.p.total() {
+		return nil
+	}
+	s.covered = nextAck(s.covered, &s.p)
+	s.posted++
+	return s.post(in, s.ackTag|uint64(s.posted-1), 0)
+}
+
+// fill sends while the window has room.
+func (s *source) fill(end int) error {
+	for s.sent < end && s.sent-s.acked < s.p.Window && len(s.free) > 0 {
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next sends one message.
+func (s *source) next() error {
+	out := s.free[len(s.free)-1]
+	s.free = s.free[:len(s.free)-1]
+	tag := s.tag | uint64(s.sent)
+	if s.p.Verify {
+		fill(out.buf, tag)
+	}
+	s.sent++
+	if err := s.send(out, tag); err != nil {
+		return err
+	}
+	return s.tell(s.sent)
+}
+
+func (s *source) acknowledged(c *lnx.Entry) error {
+	s.acked = nextAck(s.acked, &s.p)
+	return s.postAck(c.Context.(*slot))
+}
+
+// over says whether the first end messages are acknowledged and all sends are over.
+func (s *source) over(end int) bool { return s.acked >= end && len(s.free) == len(s.out) }
+
+// sink is the receiving part of a stream.
+type sink struct {
+	*End
+	p             Params
+	tag, ackTag   uint64
+	in            []slot
+	ack           slot
+	posted, got   int
+	acked, nAcked int // messages, acknowledgements
+}
+
+func newSink(e *End, p Params, mine, theirs uint64) *sink {
+	return &sink{End: e, p: p, tag: theirs, ackTag: mine | tagAck, in: newSlots(min(p.Window, p.total()), p.Size)}
+}
+
+func (s *sink) begin() error {
+	for ; s.posted < len(s.in); s.posted++ {
+		if err := s.post(&s.in[s.posted], s.tag, tagNumber); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take checks a message and posts its buffer again, if there are more to come.
+func (s *sink) take(c *lnx.Entry) error {
+	if err := s.check(c, &s.p); err != nil {
+		return err
+	}
+	if s.posted < s.p.total() {
+		s.posted++
+		if err := s.post(c.Context.(*slot), s.tag, tagNumber); err != nil {
+			return err
+		}
+	}
+	s.got++
+	return s.tell(s.got)
+}
+
+// acknowledge says what has arrived of the first end messages.
+func (s *sink) acknowledge(end int) error {
+	for s.acked < end {
+		next := nextAck(s.acked, &s.p)
+		if next > s.got {
+			return nil
+		}
+		if err := s.send(&s.ack, s.ackTag|uint64(s.nAcked)); err != nil {
+			return err
+		}
+		s.acked = next
+		s.nAcked++
+	}
+	return nil
+}
+
+// leadStream measures how long Params.Iters messages take, each way.
 func leadStream(e *End, p Params) (time.Duration, []RailCount, error) {
-	s := newSource(e, p)
+	s := newStream(e, p, tagLead, tagFollow, true)
 	if err := s.begin(); err != nil {
 		return 0, nil, err
 	}
@@ -67,105 +253,23 @@ func leadStream(e *End, p Params) (time.Duration, []RailCount, error) {
 	if err := s.run(p.total()); err != nil {
 		return 0, nil, err
 	}
-	return time.Since(start), e.railCounts(), nil
+	took := time.Since(start)
+	return took, e.railCounts(), s.settle()
 }
 
-// postAck posts the receive of one more acknowledgement, if there is one to come.
-func (s *source) postAck(in *slot) error {
-	if s.covered == s.p.total() {
-		return nil
-	}
-	s.covered = nextAck(s.covered, &s.p)
-	s.posted++
-	return s.post(in, tagFollow|uint64(s.posted-1), false)
-}
-
-// run sends until the first end messages are acknowledged and all sends are over.
-func (s *source) run(end int) error {
-	for s.acked < end || len(s.free) < len(s.out) {
-		for s.sent < end && s.sent-s.acked < s.p.Window && len(s.free) > 0 {
-			if err := s.next(); err != nil {
-				return err
-			}
-		}
-		done, err := s.poll()
-		if err != nil {
-			return err
-		}
-		for i := range done {
-			used := done[i].Context.(*slot)
-			if done[i].Flags&lnx.FlagRecv == 0 {
-				s.free = append(s.free, used)
-				continue
-			}
-			s.acked = nextAck(s.acked, &s.p)
-			if err := s.postAck(used); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// next sends one message.
-func (s *source) next() error {
-	out := s.free[len(s.free)-1]
-	s.free = s.free[:len(s.free)-1]
-	tag := tagLead | uint64(s.sent)
-	if s.p.Verify {
-		fill(out.buf, tag)
-	}
-	s.sent++
-	if err := s.send(out, tag); err != nil {
-		return err
-	}
-	return s.tell(s.sent)
-}
-
-// followStream is the receiving end.
+// followStream is the other end.
 func followStream(e *End, p Params) error {
-	total := p.total()
-	in := newSlots(min(p.Window, total), p.Size)
-	for i := range in {
-		if err := e.post(&in[i], tagLead, true); err != nil {
-			return err
-		}
+	s := newStream(e, p, tagFollow, tagLead, false)
+	if err := s.begin(); err != nil {
+		return err
 	}
 	if err := e.Ready(); err != nil {
 		return err
 	}
-	var ack slot
-	posted, got, acked, acks := len(in), 0, 0, 0
-	for got < total {
-		done, err := e.poll()
-		if err != nil {
+	for _, end := range []int{p.Warmup, p.total()} {
+		if err := s.run(end); err != nil {
 			return err
 		}
-		for i := range done {
-			if done[i].Flags&lnx.FlagRecv == 0 {
-				continue
-			}
-			if err := e.check(&done[i], &p); err != nil {
-				return err
-			}
-			if posted < total {
-				posted++
-				if err := e.post(done[i].Context.(*slot), tagLead, true); err != nil {
-					return err
-				}
-			}
-			got++
-			if err := e.tell(got); err != nil {
-				return err
-			}
-		}
-		for next := nextAck(acked, &p); acked < total && next <= got; next = nextAck(acked, &p) {
-			if err := e.send(&ack, tagFollow|uint64(acks)); err != nil {
-				return err
-			}
-			acked = next
-			acks++
-		}
 	}
-	return e.settle(&ack)
+	return s.settle()
 }

@@ -15,6 +15,8 @@ type Test struct {
 	Help string
 	// Window is the default of Params.Window for small messages; 0 says that the test has none.
 	Window int
+	// Both says that it can run in both directions at once.
+	Both bool
 	// Iters is the default of Params.Iters for messages of a size.
 	Iters func(size int) int
 	// Lead measures, Follow does the other end's part: it calls End.Ready when
@@ -43,7 +45,9 @@ type Params struct {
 	Iters  int `json:"iters"`
 	Warmup int `json:"warmup"`
 	// Window is how many messages may be under way at once.
-	Window int  `json:"window,omitempty"`
+	Window int `json:"window,omitempty"`
+	// Both has messages go both ways at once, Iters in each direction.
+	Both   bool `json:"both,omitempty"`
 	Verify bool `json:"verify,omitempty"`
 }
 
@@ -76,6 +80,8 @@ func (p Params) Validate() error {
 		return fmt.Errorf("--window %d: %s has one message under way at a time", p.Window, test.Name)
 	case test.Window > 0 && (p.Window < 1 || p.Window > MaxWindow):
 		return fmt.Errorf("--window %d: 1 to %d are possible", p.Window, MaxWindow)
+	case p.Both && !test.Both:
+		return fmt.Errorf("--both: %s has messages in both directions anyway", test.Name)
 	case p.Size*max(p.Window, 1) > MaxSize:
 		return fmt.Errorf("--window %d with --size %d: the product may be %d bytes at most", p.Window, p.Size, MaxSize)
 	}
@@ -84,6 +90,14 @@ func (p Params) Validate() error {
 
 // total is how many messages a run has in all.
 func (p Params) total() int { return p.Warmup + p.Iters }
+
+// streamed is how many messages a stream has while it is measured.
+func (p Params) streamed() int {
+	if p.Both {
+		return 2 * p.Iters
+	}
+	return p.Iters
+}
 
 // Result is what the leading end of a test measured.
 type Result struct {

@@ -21,6 +21,7 @@ func TestValidateParams(t *testing.T) {
 		"--window 16385":             func(p *Params) { p.Window = MaxWindow + 1 },
 		"the product may be":         func(p *Params) { p.Size = MaxSize },
 		"one message under way at a": func(p *Params) { p.Test = "lat" },
+		"in both directions anyway":  func(p *Params) { p.Test, p.Window, p.Both = "lat", 0, true },
 	} {
 		p := good
 		change(&p)

@@ -1,0 +1,83 @@
+package benchtable
+
+// Row is one comparison.
+type Row struct {
+	Name string
+	// Unit is that of the figures.
+	Unit string
+	// Ours is divided by the best of Base; without Base it stands alone.
+	Ours Figure
+	Base []Figure
+	// Goal bounds that ratio, or the figure that stands alone: from above, or
+	// from below with More, when a larger figure is the better one. 0 is none.
+	Goal float64
+	More bool
+}
+
+// Figure is a number in what a command prints.
+type Figure struct {
+	Command Command
+	// Where picks one of several lines by its fields, as "kind=tag,posted=0".
+	Where string
+	// Key names the number by the fields that lead to it, as "half_rtt_us.p50".
+	Key string
+}
+
+// Command is a run of one of the two programs, lnx or cbench.
+type Command struct {
+	Program string
+	// Args are separated by spaces.
+	Args string
+	// Iters is the number of messages or round trips.
+	Iters int
+	// Rails asks for a network namespace with this many interfaces besides lo,
+	// rail1, rail2 and so on.
+	Rails int
+}
+
+const halfRTT = "half_rtt_us.p50"
+
+// lat is the half round trip of a run.
+func lat(c Command) Figure { return Figure{Command: c, Key: halfRTT} }
+
+func rate(c Command) Figure { return Figure{Command: c, Key: "msgs_per_s"} }
+
+// ours and the others are the runs: the test and its arguments, and how long.
+func ours(links, test string, iters int) Command {
+	return Command{Program: "lnx", Args: "perf --links " + links + " " + test, Iters: iters}
+}
+
+func cLNX(test string, iters int) Command {
+	return Command{Program: "cbench", Args: "--provider lnx --domain lo " + test, Iters: iters}
+}
+
+func cShm(test string, iters int) Command {
+	return Command{Program: "cbench", Args: "--provider shm " + test, Iters: iters}
+}
+
+func cTCP(test string, iters int) Command {
+	return Command{Program: "cbench", Args: "--provider tcp;ofi_rxm --domain lo " + test, Iters: iters}
+}
+
+// Rows are what is compared, in order.
+func Rows() []Row {
+	const link = "shm+tcp:lo"
+	small, smallLNX, smallShm := ours(link, "lat", 500_000), cLNX("lat", 500_000), cShm("lat", 500_000)
+	return []Row{
+		{"half RTT 8 B, shm+tcp:lo / C LNX", "us", lat(small), []Figure{lat(smallLNX)}, 0.6, false},
+		{"half RTT 8 B, shm+tcp:lo / C shm", "us", lat(small), []Figure{lat(smallShm)}, 1.7, false},
+		{
+			"half RTT 8 B, tcp:lo / C tcp;ofi_rxm:lo", "us",
+			lat(ours("tcp:lo", "lat", 40_000)), []Figure{lat(cTCP("lat", 40_000))}, 1.05, false,
+		},
+		{
+			"rate 8 B window 64, shm+tcp:lo / C LNX", "msg/s",
+			rate(ours(link, "rate", 3_000_000)), []Figure{rate(cLNX("rate", 3_000_000))}, 1, true,
+		},
+		{
+			"half RTT 4 MiB, shm+tcp:lo / better of C LNX, C shm", "us",
+			lat(ours(link, "lat --size 4194304", 1500)),
+			[]Figure{lat(cLNX("lat --size 4194304", 1500)), lat(cShm("lat --size 4194304", 1500))}, 1.03, false,
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package benchtable
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"golnx/cmd/lnx/ui"
+)
+
+// Print prints the results as a table.
+func Print(w io.Writer, results []Result, rounds int) error {
+	title := fmt.Sprintf("Medians of %d rounds; ratios round by round", rounds)
+	columns := []string{"golnx", "base", "ratio", "min..max", "goal"}
+	t := ui.NewTable(title, columns...)
+	t.AppendHeader([]any{"", "golnx", "base", "ratio", "min..max", "goal", ""})
+	for _, r := range results {
+		t.AppendRow(append([]any{r.Name}, cells(r)...))
+	}
+	return ui.Print(w, t)
+}
+
+func cells(r Result) []any {
+	switch {
+	case r.Skipped != "":
+		return []any{"", "", "", "", "", "skipped: " + r.Skipped}
+	case r.Failed != "":
+		return []any{"", "", "", "", "", "failed"}
+	}
+	base, ratio, spread := "", "", ""
+	if r.Base != nil {
+		base = figure(median(r.Base), r.Unit)
+		ratio = fmt.Sprintf("%.3f", r.Ratio.Median)
+		spread = fmt.Sprintf("%.3f..%.3f", r.Ratio.Min, r.Ratio.Max)
+	} else {
+		spread = fmt.Sprintf("%.4g..%.4g", r.Ratio.Min, r.Ratio.Max)
+	}
+	goal, met := "", ""
+	if r.Goal != 0 {
+		goal, met = fmt.Sprintf("≤ %g", r.Goal), "met"
+		if r.More {
+			goal = fmt.Sprintf("≥ %g", r.Goal)
+		}
+		if !r.Met {
+			met = "missed"
+		}
+	}
+	return []any{figure(median(r.Ours), r.Unit), base, ratio, spread, goal, met}
+}
+
+// figure writes a number with its unit.
+func figure(v float64, unit string) string {
+	if unit == "msg/s" {
+		return fmt.Sprintf("%.2f M %s", v/1e6, unit)
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(max(v, 1e-3)))))
+	return fmt.Sprintf("%.*f %s", digits, v, unit)
+}
