@@ -100,8 +100,7 @@ func (ep *Endpoint) meet(state *peerState, addr Addr, common []peer.Path) (err e
 	if state.rails, err = ep.sel.NewPeer(uint64(addr), state.railPaths()); err != nil {
 		return err
 	}
-	ep.mapPaths(state, addr)
-	return nil
+	return ep.mapPaths(state, addr)
 }
 
 // insertPaths tells the rails the peer's addresses. All of them have to take it:
@@ -127,8 +126,12 @@ func (ep *Endpoint) removePaths(state *peerState) {
 		if ep.core.Remove(p.rail, p.addr) != nil {
 			ep.stats[p.rail].Error()
 		}
-		if int(p.addr) < len(ep.byRail[p.rail]) {
-			ep.byRail[p.rail][p.addr] = 0
+		if int(p.addr) >= len(ep.byRail[p.rail]) {
+			continue
+		}
+		ep.byRail[p.rail][p.addr] = 0
+		if c, ok := ep.core.(providers.Laner); ok {
+			_ = c.MapPeer(p.rail, p.addr, providers.NoAddr) // it is mapped, so there is room
 		}
 	}
 	state.paths = nil
@@ -143,13 +146,19 @@ func (state *peerState) railPaths() []rail.Path {
 }
 
 // mapPaths lets messages from the peer's addresses be known as the peer's.
-func (ep *Endpoint) mapPaths(state *peerState, addr Addr) {
+func (ep *Endpoint) mapPaths(state *peerState, addr Addr) error {
 	for _, p := range state.paths {
+		if c, ok := ep.core.(providers.Laner); ok {
+			if err := c.MapPeer(p.rail, p.addr, uint64(addr)); err != nil {
+				return err
+			}
+		}
 		for int(p.addr) >= len(ep.byRail[p.rail]) {
 			ep.byRail[p.rail] = append(ep.byRail[p.rail], 0)
 		}
 		ep.byRail[p.rail][p.addr] = addr + 1
 	}
+	return nil
 }
 
 // addrOf names the sender of a message.

@@ -179,8 +179,8 @@ func (ep *Endpoint) startRecvCall(ctx context.Context, from Addr, tag, ignore ui
 // message has met is waited for: its provider writes into the buffer.
 func (ep *Endpoint) withdraw(c *call, why error) error {
 	ep.lock()
-	if op := ep.posted(c); op != nil {
-		ep.srq.Cancel(c.slot)
+	if op := ep.waiting(c); op != nil {
+		ep.posted.Cancel(c.slot)
 		op.pin.Unpin()
 		*op = rxOp{}
 		ep.core.ReleaseRx(c.slot)
@@ -192,12 +192,13 @@ func (ep *Endpoint) withdraw(c *call, why error) error {
 	return ep.await(context.Background(), &c.waiter, c.over.Load)
 }
 
-// posted answers the receive of a call that waits in the SRQ, under the lock. The
-// slot may be another's by now.
-func (ep *Endpoint) posted(c *call) *rxOp {
+// waiting answers the receive of a call that waits for a message, under the lock.
+// The slot may be another's by now.
+func (ep *Endpoint) waiting(c *call) *rxOp {
 	if ep.closed.Load() || c.over.Load() {
 		return nil
 	}
+	ep.settle()
 	op := ep.rx.at(c.slot)
 	if op.ctx != any(c) || op.state != rxPosted {
 		return nil
@@ -238,7 +239,7 @@ func (f *Future) Cancel() bool {
 	ep := f.c.ep
 	ep.lock()
 	defer ep.mu.Unlock()
-	if ep.posted(f.c) == nil {
+	if ep.waiting(f.c) == nil {
 		return false
 	}
 	ep.cancel(f.c.slot, fierr.ECanceled)

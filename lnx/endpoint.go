@@ -45,7 +45,7 @@ type Endpoint struct {
 	peers *peer.Table[*peerState]
 	// byRail maps a rail's addresses to peers: its AV's index to Addr + 1.
 	byRail   [][]Addr
-	srq      *srq.Queue
+	posted   posted
 	suq      *suq.Queue
 	rx       opTable[rxOp]
 	tx       opTable[txOp]
@@ -96,7 +96,7 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	ep := &Endpoint{link: link, set: link.set}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
-	ep.srq, ep.suq = srq.New(seed), suq.New(seed)
+	ep.posted, ep.suq = posted{srq: srq.New(seed), ops: &ep.rx}, suq.New(seed)
 	ep.cq.ep = ep
 	if ep.self.Host, err = os.Hostname(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
@@ -124,6 +124,9 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 func (ep *Endpoint) start() error {
 	rails := ep.core.Rails()
 	ep.byRail = make([][]Addr, len(rails))
+	if c, ok := ep.core.(providers.Laner); ok {
+		ep.posted.lane = c.Lane()
+	}
 	ep.shm = make([]shmState, len(rails))
 	ep.stats = make([]rail.Stats, len(rails))
 	for _, r := range rails {
@@ -250,16 +253,9 @@ type owner Endpoint
 // Match implements providers.Owner.
 func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 	ep := (*Endpoint)(o)
-	from := ep.addrOf(r, src)
-	if from != AddrUnspec {
-		ep.heard(from, r)
-	}
-	ep.poll.busy(r)
-	ep.arrivals++
-	if slot, ok := ep.srq.Match(uint64(from), tag); ok {
-		op := ep.rx.at(slot)
-		op.state, op.rail, op.from = rxActive, int8(r), from
-		ep.stats[r].Expected(size)
+	from := ep.arrived(r, src)
+	if slot, ok := ep.posted.Match(uint64(from), tag); ok {
+		ep.met(slot, r, from, size)
 		return slot, true
 	}
 	slot, err := ep.core.AllocRx(true)
@@ -271,6 +267,24 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 	ep.suq.Push(slot, uint64(from), tag)
 	ep.stats[r].Unexpected(size)
 	return slot, false
+}
+
+// arrived notes a message, and answers whose it is.
+func (ep *Endpoint) arrived(r int, src uint64) Addr {
+	from := ep.addrOf(r, src)
+	if from != AddrUnspec {
+		ep.heard(from, r)
+	}
+	ep.poll.busy(r)
+	ep.arrivals++
+	return from
+}
+
+// met notes that a message took a posted receive.
+func (ep *Endpoint) met(slot providers.Slot, r int, from Addr, size uint64) {
+	op := ep.rx.at(slot)
+	op.state, op.rail, op.from = rxActive, int8(r), from
+	ep.stats[r].Expected(size)
 }
 
 // Stray implements providers.Owner.

@@ -81,6 +81,7 @@ func (ep *Endpoint) flooded() bool { return ep.suq.Len() >= ep.set.MaxUnexpected
 // drain deals with all completions in the core's ring. Nothing that it calls may
 // go into the core's data path, which can move the ring.
 func (ep *Endpoint) drain() {
+	ep.settle()
 	for ready := ep.core.Ready(); len(ready) > 0; ready = ep.core.Ready() {
 		for i := range ready {
 			if c := &ready[i]; c.Kind == providers.Transmit {
@@ -91,6 +92,21 @@ func (ep *Endpoint) drain() {
 		}
 		ep.core.Consume(len(ready))
 	}
+}
+
+// settle deals with the messages that met receives in the lane. It comes before
+// anything that asks for the state of a receive, and before the lane is added to,
+// so that there is always room for what is taken from it.
+func (ep *Endpoint) settle() {
+	lane := ep.posted.lane
+	if lane == nil {
+		return
+	}
+	for _, t := range lane.Taken[:lane.TakenN] {
+		ep.met(t.Slot, int(t.Rail), ep.arrived(int(t.Rail), t.Src), t.Size)
+	}
+	lane.TakenN = 0
+	ep.posted.Refill()
 }
 
 func (ep *Endpoint) sent(c *providers.Completion) {

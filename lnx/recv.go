@@ -59,6 +59,7 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 	if err := ep.checkRecv(name, iov, from); err != nil {
 		return err
 	}
+	ep.settle()
 	if slot, ok := ep.suq.Match(uint64(from), tag, ignore); ok {
 		op := ep.rx.at(slot)
 		op.ctx, op.quiet = ctx, quiet
@@ -75,7 +76,7 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 			return err
 		}
 	}
-	if ep.srq.Len() >= ep.set.MaxPosted {
+	if ep.posted.Len() >= ep.set.MaxPosted {
 		return fierr.Again
 	}
 	slot, err := ep.core.AllocRx(false)
@@ -83,12 +84,12 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 		return err
 	}
 	op := ep.rx.at(slot)
-	op.ctx, op.quiet, op.from, op.tag, op.state, op.rail = ctx, quiet, from, tag, rxPosted, -1
+	op.ctx, op.quiet, op.from, op.tag, op.ignore, op.state, op.rail = ctx, quiet, from, tag, ignore, rxPosted, -1
 	if c, ok := ctx.(*call); ok {
 		c.slot = slot
 	}
 	ep.setBuffers(slot, op, iov)
-	ep.srq.Post(slot, uint64(from), tag, ignore)
+	ep.posted.Post(slot)
 	return nil
 }
 
@@ -284,7 +285,7 @@ func (ep *Endpoint) Cancel(ctx any) error {
 	if err := ep.check(); err != nil {
 		return err
 	}
-	for slot := range ep.srq.All() {
+	for slot := range ep.posted.All() {
 		if ep.rx.at(slot).ctx == ctx {
 			ep.cancel(slot, fierr.ECanceled)
 			return nil
@@ -295,7 +296,7 @@ func (ep *Endpoint) Cancel(ctx any) error {
 
 // cancel fails one posted receive.
 func (ep *Endpoint) cancel(slot providers.Slot, why fierr.Errno) {
-	ep.srq.Cancel(slot)
+	ep.posted.Cancel(slot)
 	op := ep.rx.at(slot)
 	ep.failRx(op, why)
 	*op = rxOp{}

@@ -23,14 +23,16 @@ const (
 )
 
 type rxOp struct {
-	ctx   any
-	pin   runtime.Pinner
-	buf   []byte // of a small receive, which is copied into it in the end
-	from  Addr // of a posted receive: who it is for; of a message: who sent it
-	tag   uint64
-	state rxState
-	rail  int8 // of a message
-	quiet bool // no completion unless it fails
+	ctx  any
+	pin  runtime.Pinner
+	buf  []byte // of a small receive, which is copied into it in the end
+	from Addr   // of a posted receive: who it is for; of a message: who sent it
+	tag  uint64
+	// ignore is valid while the receive is posted.
+	ignore uint64
+	state  rxState
+	rail   int8 // of a message
+	quiet  bool // no completion unless it fails
 }
 
 type txState uint8

@@ -106,7 +106,7 @@ func (ep *Endpoint) goDeaf(r int) {
 		Rail:  ep.link.Rails[r].Name(),
 	})
 	ep.wait.signalCQ()
-	for slot := range ep.srq.All() {
+	for slot := range ep.posted.All() {
 		ep.cancel(slot, fierr.EOwnerDead)
 	}
 }

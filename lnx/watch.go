@@ -222,7 +222,7 @@ func (ep *Endpoint) abandonSend(op *txOp, why fierr.Errno) {
 // had begun over shm ends here too; over a network the provider notices the
 // broken connection and says so itself.
 func (ep *Endpoint) failRecvs(addr Addr) {
-	for slot := range ep.srq.Directed(uint64(addr)) {
+	for slot := range ep.posted.Directed(uint64(addr)) {
 		ep.cancel(slot, fierr.EHostDown)
 	}
 	for _, chunk := range ep.rx.chunks {

@@ -171,3 +171,43 @@ type Prober interface {
 	// and arrives with Owner.Stray.
 	Probe(rail int, dest uint64) error
 }
+
+// LaneSize is how many posted receives a lane holds.
+const LaneSize = 8
+
+// Lane is where a Core itself matches messages with the oldest posted receives,
+// before it asks the Owner. Owner and Core share the memory; the owner touches it
+// while no call into the Core is under way.
+type Lane struct {
+	// N is the number of entries, the oldest first. The owner adds at the end,
+	// the Core takes out what messages meet.
+	N uint32
+	// TakenN is the number of messages that met an entry and that the owner has
+	// not dealt with; it sets it to 0 after each call that drives rails.
+	TakenN  uint32
+	Entries [LaneSize]LaneEntry
+	Taken   [LaneSize]LaneTaken
+}
+
+// LaneEntry is a posted receive. Src is NoAddr for any source, otherwise what the
+// owner gave to Laner.MapPeer.
+type LaneEntry struct {
+	Src, Tag, Ignore uint64
+	Slot             Slot
+	_                uint32
+}
+
+// LaneTaken says which receive a message took, as Owner.Match would be asked.
+type LaneTaken struct {
+	Src  uint64 // rail address
+	Size uint64
+	Slot Slot
+	Rail uint32
+}
+
+// Laner is implemented by Cores that have a lane.
+type Laner interface {
+	Lane() *Lane
+	// MapPeer says whose a rail address is, NoAddr for nobody's.
+	MapPeer(rail int, addr, peer uint64) error
+}

@@ -50,6 +50,7 @@ const chunk = C.GX_CHUNK
 var (
 	_ [providers.SmallRecv]byte  = [C.GX_SMALL]byte{}
 	_ [providers.ColdRounds]byte = [C.GX_COLD]byte{}
+	_ [providers.LaneSize]byte   = [C.GX_LANE]byte{}
 )
 
 // Core implements [providers.Core] over libfabric.
@@ -69,6 +70,7 @@ type Core struct {
 var (
 	_ providers.Core   = (*Core)(nil)
 	_ providers.Prober = (*Core)(nil)
+	_ providers.Laner  = (*Core)(nil)
 )
 
 // Open opens one rail per info, in that order, or nothing. The owner is called
@@ -302,6 +304,17 @@ func (c *Core) Send(rail int, op *providers.SendOp) error {
 // Probe implements [providers.Prober].
 func (c *Core) Probe(rail int, dest uint64) error {
 	return hot("fi_inject", int(C.gx_probe(handle(unsafe.Pointer(c.rails[rail].c)), C.uint64_t(dest))))
+}
+
+// Lane implements [providers.Laner].
+func (c *Core) Lane() *providers.Lane { return (*providers.Lane)(unsafe.Pointer(&c.c.lane)) }
+
+// MapPeer implements [providers.Laner].
+func (c *Core) MapPeer(rail int, addr, peer uint64) error {
+	if ret := int(C.gx_map_peer(c.rails[rail].c, C.uint64_t(addr), C.uint64_t(peer))); ret != 0 {
+		return fail("MapPeer", ret, "address %d of rail %d", addr, rail)
+	}
+	return nil
 }
 
 // scatter leaves the buffers of op where gx_sendv takes them.

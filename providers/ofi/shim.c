@@ -9,6 +9,7 @@
 #define gx_container(ptr, type, member) ((type *) ((char *) (ptr) - offsetof(type, member)))
 
 _Static_assert(sizeof(struct gx_comp) == 64, "providers.Completion expects 64 bytes");
+_Static_assert(sizeof(struct gx_lane) == 8 + GX_LANE * (32 + 24), "providers.Lane has this size");
 
 static struct gx_rx *rx_of(struct fi_peer_rx_entry *entry)
 {
@@ -211,15 +212,53 @@ static void init_entry(struct gx_rx *rx, struct fid_peer_srx *srx,
 	rx->entry.desc = rx->desc;
 }
 
+// Whose a message is, FI_ADDR_UNSPEC if not known.
+static uint64_t peer_of(struct gx_rail *rail, fi_addr_t src)
+{
+	return src < rail->npeers ? rail->peers[src] : FI_ADDR_UNSPEC;
+}
+
+// Takes the oldest receive in the lane that a message matches, and notes that for
+// Go, which looks at it when the call that drives the rails returns. All receives
+// in the lane are older than those that Go keeps.
+static struct gx_rx *take_lane(struct gx_rail *rail, struct fi_peer_match_attr *attr)
+{
+	struct gx_lane *lane = &rail->core->lane;
+	uint64_t from = peer_of(rail, attr->addr);
+	uint32_t i, slot;
+
+	for (i = 0; i < lane->n; i++) {
+		if ((lane->entry[i].tag ^ attr->tag) & ~lane->entry[i].ignore)
+			continue;
+		if (lane->entry[i].src == FI_ADDR_UNSPEC || lane->entry[i].src == from)
+			break;
+	}
+	if (i == lane->n || lane->taken_n == GX_LANE)
+		return NULL;
+	slot = lane->entry[i].slot;
+	lane->n--;
+	memmove(&lane->entry[i], &lane->entry[i + 1], (lane->n - i) * sizeof(lane->entry[0]));
+	lane->taken[lane->taken_n].src = attr->addr;
+	lane->taken[lane->taken_n].size = attr->msg_size;
+	lane->taken[lane->taken_n].slot = slot;
+	lane->taken[lane->taken_n].rail = rail->index;
+	lane->taken_n++;
+	return rx_at(rail->core, slot);
+}
+
 // rxm takes every answer but "no match" for an entry, so Go always finds one.
 static int get_tag(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 		   struct fi_peer_rx_entry **out)
 {
 	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
-	uint64_t found = golnxMatch(rail->core->id, rail->index, attr->addr,
-				    attr->msg_size, attr->tag);
-	struct gx_rx *rx = rx_at(rail->core, (uint32_t) (found >> 1));
+	struct gx_rx *rx = take_lane(rail, attr);
+	uint64_t found = 1;
 
+	if (!rx) {
+		found = golnxMatch(rail->core->id, rail->index, attr->addr,
+				   attr->msg_size, attr->tag);
+		rx = rx_at(rail->core, (uint32_t) (found >> 1));
+	}
 	init_entry(rx, srx, attr, FI_TAGGED);
 	*out = &rx->entry;
 	if (!(found & 1)) {
@@ -428,8 +467,28 @@ struct gx_rail *gx_rail_new(struct gx_core *core, uint32_t iov_limit)
 	return rail;
 }
 
+int gx_map_peer(struct gx_rail *rail, uint64_t addr, uint64_t peer)
+{
+	uint64_t n = rail->npeers, *peers;
+
+	if (addr >= n) {
+		if (addr >= UINT32_MAX)
+			return -FI_EINVAL; // not an index of an FI_AV_TABLE
+		n = addr + 64;
+		peers = realloc(rail->peers, n * sizeof(*peers));
+		if (!peers)
+			return -FI_ENOMEM;
+		memset(peers + rail->npeers, 0xff, (n - rail->npeers) * sizeof(*peers));
+		rail->peers = peers;
+		rail->npeers = n;
+	}
+	rail->peers[addr] = peer;
+	return 0;
+}
+
 void gx_rail_free(struct gx_rail *rail)
 {
+	free(rail->peers);
 	rail->core->rails[rail->index] = NULL;
 	if (rail->index + 1 == rail->core->nrails)
 		rail->core->nrails--;

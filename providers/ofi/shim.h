@@ -78,6 +78,21 @@ struct gx_comp {
 	int32_t err;
 };
 
+// The oldest posted receives, matched here; providers.Lane has the same layout.
+#define GX_LANE 8
+
+struct gx_lane {
+	uint32_t n, taken_n;
+	struct {
+		uint64_t src, tag, ignore;
+		uint32_t slot, pad;
+	} entry[GX_LANE];
+	struct {
+		uint64_t src, size;
+		uint32_t slot, rail;
+	} taken[GX_LANE];
+};
+
 struct gx_core;
 
 struct gx_rail {
@@ -92,6 +107,8 @@ struct gx_rail {
 	// Left by the provider's last foreach_unspec_addr: asks whose an
 	// unexpected message is whose sender was unknown when it came.
 	fi_addr_t (*whose)(struct fi_peer_rx_entry *);
+	uint64_t *peers;  // by address in the rail's AV: Go's Addr
+	uint64_t npeers;
 };
 
 struct gx_core {
@@ -109,6 +126,7 @@ struct gx_core {
 	struct gx_tx **tx;
 	uint32_t rx_chunks, tx_chunks, max_rx_chunks, max_tx_chunks;
 	struct iovec iov[GX_IOV];
+	struct gx_lane lane;
 };
 
 struct gx_core *gx_core_new(uint32_t id, uint32_t max_rx_chunks, uint32_t max_tx_chunks);
@@ -117,6 +135,7 @@ int gx_grow_rx(struct gx_core *core);
 int gx_grow_tx(struct gx_core *core);
 int gx_grow_ring(struct gx_core *core);
 
+int gx_map_peer(struct gx_rail *rail, uint64_t addr, uint64_t peer);
 struct gx_rail *gx_rail_new(struct gx_core *core, uint32_t iov_limit);
 void gx_rail_free(struct gx_rail *rail);
 
