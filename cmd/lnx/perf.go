@@ -22,17 +22,20 @@ const defaultSize = 8
 type perfCmd struct {
 	Test string `arg:"" help:"What to measure: ${tests}."`
 	linkFlags
-	Size    ui.Sizes      `placeholder:"BYTES" help:"Sizes of messages, as 8,64,4K,1M. Without it, 8."`
-	Iters   *int          `placeholder:"N" help:"Messages or round trips to measure. Without it, by size."`
-	Warmup  *int          `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
-	Window  *int          `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
-	Both    bool          `help:"Messages in both directions at once, for rate and bw."`
-	Verify  bool          `help:"Check every byte; slower."`
-	CPUs    cpus          `name:"cpus" placeholder:"LEAD,OTHER" help:"Processors for the two polling ends, as 0,1."`
-	JSON    bool          `name:"json" help:"Print a JSON object for each size."`
-	Listen  string        `placeholder:"HOST:PORT" xor:"ends" help:"Be the other end for one --connect, from another machine or this one."`
-	Connect string        `placeholder:"HOST:PORT" xor:"ends" help:"Measure with the other end that listens there, instead of starting one."`
-	Timeout time.Duration `default:"30s" help:"How long to go without progress."`
+	Size       ui.Sizes      `placeholder:"BYTES" help:"Sizes of messages, as 8,64,4K,1M. Without it, 8."`
+	Iters      *int          `placeholder:"N" help:"Messages or round trips to measure. Without it, by size."`
+	Warmup     *int          `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
+	Window     *int          `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
+	Kind       []string      `placeholder:"KIND" help:"For match, how receives name messages: ${kinds}. Without it, all."`
+	Posted     []int         `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
+	Unexpected []int         `placeholder:"N" help:"For match, unexpected messages that do not match."`
+	Both       bool          `help:"Messages in both directions at once, for rate and bw."`
+	Verify     bool          `help:"Check every byte; slower."`
+	CPUs       cpus          `name:"cpus" placeholder:"LEAD,OTHER" help:"Processors for the two polling ends, as 0,1."`
+	JSON       bool          `name:"json" help:"Print a JSON object for each size."`
+	Listen     string        `placeholder:"HOST:PORT" xor:"ends" help:"Be the other end for one --connect, from another machine or this one."`
+	Connect    string        `placeholder:"HOST:PORT" xor:"ends" help:"Measure with the other end that listens there, instead of starting one."`
+	Timeout    time.Duration `default:"30s" help:"How long to go without progress."`
 }
 
 // Validate checks the flags before anything is started.
@@ -51,8 +54,9 @@ func (c *perfCmd) Validate() error {
 			return fmt.Errorf("%q is no HOST:PORT: %w", addr, err)
 		}
 	}
-	if c.Listen != "" && (c.Size != nil || c.Iters != nil || c.Warmup != nil || c.Window != nil || c.Both || c.Verify || c.JSON) {
-		return errors.New("--listen leaves --size, --iters, --warmup, --window, --both, --verify and --json to the end that connects")
+	if c.Listen != "" && (c.Size != nil || c.Iters != nil || c.Warmup != nil || c.Window != nil ||
+		c.Kind != nil || c.Posted != nil || c.Unexpected != nil || c.Both || c.Verify || c.JSON) {
+		return errors.New("--listen leaves everything but --links, --policy, --disable-shm, --cpus and --timeout to the end that connects")
 	}
 	if c.Test == "" {
 		return nil // kong says so
@@ -91,12 +95,45 @@ func (c *perfCmd) runs() ([]bench.Params, error) {
 		if c.Window != nil {
 			p.Window = *c.Window
 		}
-		if err := p.Validate(); err != nil {
-			return nil, err
+		for _, p := range c.matching(p) {
+			if err := p.Validate(); err != nil {
+				return nil, err
+			}
+			runs = append(runs, p)
 		}
-		runs = append(runs, p)
 	}
 	return runs, nil
+}
+
+// defaultPosted are the depths that match is run at.
+var defaultPosted = []int{0, 10, 100, 1000, 10_000, 100_000}
+
+// matching answers p once for every kind and depth.
+func (c *perfCmd) matching(p bench.Params) []bench.Params {
+	kinds, posted := c.Kind, c.Posted
+	if p.Kind == "" && kinds == nil && posted == nil && c.Unexpected == nil {
+		return []bench.Params{p}
+	}
+	if kinds == nil {
+		kinds = bench.Kinds
+	}
+	if posted == nil && c.Unexpected == nil {
+		posted = defaultPosted
+	}
+	var all []bench.Params
+	for _, kind := range kinds {
+		for _, n := range posted {
+			q := p
+			q.Kind, q.Posted = kind, n
+			all = append(all, q)
+		}
+		for _, n := range c.Unexpected {
+			q := p
+			q.Kind, q.Unexpected = kind, n
+			all = append(all, q)
+		}
+	}
+	return all
 }
 
 // Run is one of the ends, or both.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"golnx/cmd/lnx/bench"
 	"golnx/cmd/lnx/ui"
@@ -30,6 +31,11 @@ func (r report) MarshalJSON() ([]byte, error) {
 	}
 	if r.Both {
 		o.add("both", true)
+	}
+	if r.Kind != "" {
+		o.add("kind", r.Kind)
+		o.add("posted", r.Posted)
+		o.add("unexpected", r.Unexpected)
 	}
 	o.add(r.result.Key, r.result.Value)
 	o.add("rails", r.result.Rails)
@@ -74,9 +80,9 @@ func (c *perfCmd) print(a *app, reports []report) error {
 
 func printReports(a *app, reports []report) error {
 	first := reports[0]
-	head := []any{"size", "iterations"}
-	right := []string{"size", "iterations"}
-	for _, cell := range first.result.Cells {
+	var head []any
+	var right []string
+	for _, cell := range cells(first) {
 		head = append(head, cell.Head)
 		right = append(right, cell.Head)
 	}
@@ -93,11 +99,21 @@ func printReports(a *app, reports []report) error {
 	t := ui.NewTable(title, right...)
 	t.AppendHeader(append(head, "rails: sent / received"))
 	for _, r := range reports {
-		row := []any{ui.Size(uint64(r.Size)), r.Iters}
-		for _, cell := range r.result.Cells {
+		var row []any
+		for _, cell := range cells(r) {
 			row = append(row, cell.Text)
 		}
 		t.AppendRow(append(row, carried(r.result.Rails)))
 	}
 	return ui.Print(a.out, t)
+}
+
+// cells are a row of the table, but for the rails.
+func cells(r report) []bench.Cell {
+	cells := []bench.Cell{{Head: "size", Text: ui.Size(uint64(r.Size))}, {Head: "iterations", Text: strconv.Itoa(r.Iters)}}
+	if r.Kind != "" {
+		cells = append(cells, bench.Cell{Head: "kind", Text: r.Kind},
+			bench.Cell{Head: "posted", Text: strconv.Itoa(r.Posted)}, bench.Cell{Head: "unexpected", Text: strconv.Itoa(r.Unexpected)})
+	}
+	return append(cells, r.result.Cells...)
 }

@@ -31,6 +31,7 @@
 
 #define MAX_LIST 16
 #define MAX_NUMBER 1000000000
+#define MAX_LNX_DEPTH 65000
 
 struct list {
 	size_t n;
@@ -129,6 +130,9 @@ static void parse(int argc, char **argv)
 		usage("--cpus wants two numbers", "");
 	if (!opt.timeout)
 		usage("--timeout is at least 1", "");
+	for (size_t i = 0; i < MAX_LIST && !strcmp(opt.provider, "lnx"); i++)
+		if (opt.posted.at[i] > MAX_LNX_DEPTH || opt.unexpected.at[i] > MAX_LNX_DEPTH)
+			usage("C LNX 2.1 crashes with more than 65,535 receives or messages;", "at most 65000 for it");
 }
 
 static uint64_t clamp(uint64_t low, uint64_t n, uint64_t high)

@@ -18,6 +18,7 @@ const (
 	tagLead   uint64 = 1 << 56 // from the leading end
 	tagFollow uint64 = 2 << 56 // from the following end
 	tagAck    uint64 = 4 << 56
+	tagDecoy  uint64 = 8 << 56 // does not match what is measured
 	tagNumber uint64 = 1<<40 - 1
 )
 
@@ -75,23 +76,32 @@ func (e *End) postFrom(s *slot, from lnx.Addr, tag, ignore uint64) error {
 	return e.EP.TRecv(s.buf, from, tag, ignore, s)
 }
 
-// send starts a send, waiting while the rail takes none.
+// send starts a send, waiting while the rail takes none. Meanwhile no completion is
+// read: fewer must be to come than the CQ has room for.
 func (e *End) send(s *slot, tag uint64) error {
 	for {
-		err := e.EP.TSend(s.buf, e.Peer, tag, s)
-		switch err {
-		case nil:
-			s.busy++
-			e.idle = 0
-			return nil
-		case fierr.Again:
-			if err := e.rest(); err != nil {
-				return err
-			}
-		default:
+		sent, err := e.trySend(s, tag)
+		if sent || err != nil {
+			return err
+		}
+		if err := e.rest(); err != nil {
 			return err
 		}
 	}
+}
+
+// trySend starts a send, unless the rail takes none now.
+func (e *End) trySend(s *slot, tag uint64) (bool, error) {
+	err := e.EP.TSend(s.buf, e.Peer, tag, s)
+	if err != nil {
+		if err == fierr.Again {
+			err = nil
+		}
+		return false, err
+	}
+	s.busy++
+	e.idle = 0
+	return true, nil
 }
 
 // poll waits for completions. They are valid until the next poll; their slots have

@@ -14,11 +14,13 @@ func init() {
 	Register(Test{
 		Name:   "lat",
 		Help:   "half round trip of one message at a time",
-		Iters:  func(size int) int { return min(100_000, max(100, 1<<30/max(size, 1))) },
+		Iters:  latIters,
 		Lead:   leadLat,
 		Follow: followLat,
 	})
 }
+
+func latIters(size int) int { return min(100_000, max(100, 1<<30/max(size, 1))) }
 
 // longest bounds what the histogram tells apart, in ns; more counts as that much.
 const longest = int64(100 * time.Second)
@@ -32,12 +34,15 @@ type pingPong struct {
 	in      [2]slot
 	mine    uint64 // tags
 	theirs  uint64
+	shift   int      // of the numbers in them
+	from    lnx.Addr // of the receives
+	ignore  uint64
 	arrived bool
 	posted  int
 }
 
 func newPingPong(e *End, p Params, mine, theirs uint64) *pingPong {
-	t := &pingPong{End: e, p: p, mine: mine, theirs: theirs}
+	t := &pingPong{End: e, p: p, mine: mine, theirs: theirs, from: e.Peer}
 	t.out = newSlots(1, p.Size)[0]
 	t.in = [2]slot(newSlots(2, p.Size))
 	fill(t.out.buf, mine)
@@ -51,12 +56,12 @@ func (t *pingPong) postNext() error {
 	}
 	s := &t.in[t.posted%2]
 	t.posted++
-	return t.post(s, t.theirs|uint64(t.posted-1), 0)
+	return t.postFrom(s, t.from, t.theirs|uint64(t.posted-1)<<t.shift, t.ignore)
 }
 
 // say sends message n.
 func (t *pingPong) say(n int) error {
-	tag := t.mine | uint64(n)
+	tag := t.mine | uint64(n)<<t.shift
 	if t.p.Verify {
 		fill(t.out.buf, tag)
 	}
@@ -66,21 +71,29 @@ func (t *pingPong) say(n int) error {
 // hear waits for the next message and for the end of the send before it.
 func (t *pingPong) hear() error {
 	for !t.arrived || t.out.busy > 0 {
-		done, err := t.poll()
-		if err != nil {
+		if err := t.listen(); err != nil {
 			return err
-		}
-		for i := range done {
-			if done[i].Flags&lnx.FlagRecv == 0 {
-				continue
-			}
-			t.arrived = true
-			if err := t.check(&done[i], &t.p); err != nil {
-				return err
-			}
 		}
 	}
 	t.arrived = false
+	return nil
+}
+
+// listen looks for completions and notes the next message.
+func (t *pingPong) listen() error {
+	done, err := t.read()
+	if err != nil {
+		return err
+	}
+	for i := range done {
+		if done[i].Flags&lnx.FlagRecv == 0 || done[i].Tag&tagDecoy != 0 {
+			continue
+		}
+		t.arrived = true
+		if err := t.check(&done[i], &t.p); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -127,23 +140,66 @@ func record(h *hdrhistogram.Histogram, d time.Duration) error {
 	return h.RecordValue(min(int64(d), longest))
 }
 
-func leadLat(e *End, p Params) (Result, error) {
-	t := newPingPong(e, p, tagLead, tagFollow)
+// begin posts the first receives.
+func (t *pingPong) begin() error {
 	for range t.in {
 		if err := t.postNext(); err != nil {
-			return Result{}, err
+			return err
 		}
 	}
-	if _, err := t.lead(0, p.Warmup, nil); err != nil {
+	return nil
+}
+
+// measure makes the round trips, the warm-up first.
+func (t *pingPong) measure() (Result, error) {
+	if _, err := t.lead(0, t.p.Warmup, nil); err != nil {
 		return Result{}, err
 	}
-	e.mark()
+	t.mark()
 	histogram := hdrhistogram.New(1, longest, 3)
-	total, err := t.lead(p.Warmup, p.Iters, histogram)
+	total, err := t.lead(t.p.Warmup, t.p.Iters, histogram)
 	if err != nil {
 		return Result{}, err
 	}
-	return latResult(total, p.Iters, histogram, e.railCounts()), nil
+	return latResult(total, t.p.Iters, histogram, t.railCounts()), nil
+}
+
+// follow answers every message.
+func (t *pingPong) follow() error {
+	for i := range t.p.total() {
+		if err := t.hear(); err != nil {
+			return err
+		}
+		if err := t.say(i); err != nil {
+			return err
+		}
+		if err := t.postNext(); err != nil {
+			return err
+		}
+		if err := t.tell(i); err != nil {
+			return err
+		}
+	}
+	return t.settle(&t.out)
+}
+
+func leadLat(e *End, p Params) (Result, error) {
+	t := newPingPong(e, p, tagLead, tagFollow)
+	if err := t.begin(); err != nil {
+		return Result{}, err
+	}
+	return t.measure()
+}
+
+func followLat(e *End, p Params) error {
+	t := newPingPong(e, p, tagFollow, tagLead)
+	if err := t.begin(); err != nil {
+		return err
+	}
+	if err := e.Ready(); err != nil {
+		return err
+	}
+	return t.follow()
 }
 
 // HalfRTT has half round trips in microseconds.
@@ -168,31 +224,4 @@ func latResult(total time.Duration, iters int, h *hdrhistogram.Histogram, rails 
 			{"mean [us]", fmt.Sprintf("%.3f", v.Mean)},
 		},
 	}
-}
-
-func followLat(e *End, p Params) error {
-	t := newPingPong(e, p, tagFollow, tagLead)
-	for range t.in {
-		if err := t.postNext(); err != nil {
-			return err
-		}
-	}
-	if err := e.Ready(); err != nil {
-		return err
-	}
-	for i := range p.total() {
-		if err := t.hear(); err != nil {
-			return err
-		}
-		if err := t.say(i); err != nil {
-			return err
-		}
-		if err := t.postNext(); err != nil {
-			return err
-		}
-		if err := t.tell(i); err != nil {
-			return err
-		}
-	}
-	return t.settle(&t.out)
 }

@@ -76,10 +76,16 @@ func TestEveryTestRuns(t *testing.T) {
 	for _, test := range append(Offered(), exchange) {
 		for _, size := range []int{0, 9, 70_000} {
 			p := Params{Test: test.Name, Size: size, Iters: 90, Warmup: 7, Window: test.Window, Verify: true}
+			if test.Matching {
+				p.Kind = KindExact
+			}
 			requireRun(t, s, p)
 			if test.Both {
 				p.Both = true
 				requireRun(t, s, p)
+			}
+			if test.Matching {
+				requireMatching(t, s, p)
 			}
 		}
 	}
@@ -99,6 +105,18 @@ func requireRun(t *testing.T, s *Session, p Params) {
 		require.Greater(t, r.Rails[0].Rx, uint64(p.Iters-p.Window))
 	}
 	require.Equal(t, int64(64), s.Done.Load()) // the last multiple of tellEvery
+}
+
+func requireMatching(t *testing.T, s *Session, p Params) {
+	t.Helper()
+	for _, kind := range Kinds {
+		for _, depth := range []int{1, 500} {
+			p.Kind, p.Posted, p.Unexpected = kind, depth, 0
+			requireRun(t, s, p)
+			p.Posted, p.Unexpected = 0, depth
+			requireRun(t, s, p)
+		}
+	}
 }
 
 // broken is a test whose following end fails when the leading end waits for it.

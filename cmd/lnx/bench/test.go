@@ -17,6 +17,8 @@ type Test struct {
 	Window int
 	// Both says that it can run in both directions at once.
 	Both bool
+	// Matching says that it has Params.Kind, Posted and Unexpected.
+	Matching bool
 	// Iters is the default of Params.Iters for messages of a size.
 	Iters func(size int) int
 	// Lead measures, Follow does the other end's part: it calls End.Ready when
@@ -30,6 +32,9 @@ func (t Test) Defaults(size int) Params {
 	p := Params{Test: t.Name, Size: size, Iters: t.Iters(size), Window: t.Window}
 	if t.Window > 0 {
 		p.Window = min(t.Window, max(1, MaxSize/4/max(size, 1)))
+	}
+	if t.Matching {
+		p.Kind = KindExact
 	}
 	p.Warmup = p.Iters / 10
 	return p
@@ -47,14 +52,21 @@ type Params struct {
 	// Window is how many messages may be under way at once.
 	Window int `json:"window,omitempty"`
 	// Both has messages go both ways at once, Iters in each direction.
-	Both   bool `json:"both,omitempty"`
-	Verify bool `json:"verify,omitempty"`
+	Both bool `json:"both,omitempty"`
+	// Kind says how receives name their messages, Posted how many that do not
+	// match are posted ahead of those that do, and Unexpected how many messages
+	// that do not match have arrived before.
+	Kind       string `json:"kind,omitempty"`
+	Posted     int    `json:"posted,omitempty"`
+	Unexpected int    `json:"unexpected,omitempty"`
+	Verify     bool   `json:"verify,omitempty"`
 }
 
 // Limits of Params. MaxBuffers bounds what one end allocates for a run, in bytes.
 const (
 	MaxIters   = 1_000_000_000
 	MaxWindow  = 1 << 14
+	MaxDepth   = 1_000_000
 	MaxBuffers = 512 << 20
 )
 
@@ -84,6 +96,22 @@ func (p Params) Validate() error {
 		return fmt.Errorf("--both: %s has messages in both directions anyway", test.Name)
 	case p.Size*max(p.Window, 1) > MaxSize:
 		return fmt.Errorf("--window %d with --size %d: the product may be %d bytes at most", p.Window, p.Size, MaxSize)
+	}
+	return p.validateMatching(test)
+}
+
+func (p Params) validateMatching(test Test) error {
+	switch {
+	case !test.Matching && (p.Kind != "" || p.Posted != 0 || p.Unexpected != 0):
+		return fmt.Errorf("--kind, --posted and --unexpected are for the test match, not for %s", test.Name)
+	case test.Matching && !slices.Contains(Kinds, p.Kind):
+		return fmt.Errorf("--kind %q: there are %s", p.Kind, strings.Join(Kinds, ", "))
+	case p.Posted < 0 || p.Posted > MaxDepth:
+		return fmt.Errorf("--posted %d: 0 to %d are possible", p.Posted, MaxDepth)
+	case p.Unexpected < 0 || p.Unexpected > MaxDepth:
+		return fmt.Errorf("--unexpected %d: 0 to %d are possible", p.Unexpected, MaxDepth)
+	case p.Posted > 0 && p.Unexpected > 0:
+		return fmt.Errorf("--posted %d and --unexpected %d: they would match each other", p.Posted, p.Unexpected)
 	}
 	return nil
 }

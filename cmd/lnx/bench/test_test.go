@@ -9,6 +9,7 @@ import (
 func TestValidateParams(t *testing.T) {
 	good := Params{Test: "bw", Size: 8, Iters: 1, Window: 2}
 	require.NoError(t, good.Validate())
+	match := func(p *Params) { *p = Params{Test: "match", Iters: 1, Kind: KindTag} }
 	require.NoError(t, Params{Test: "lat", Size: MaxSize, Iters: MaxIters, Warmup: MaxIters}.Validate())
 	for want, change := range map[string]func(p *Params){
 		"no test":                    func(p *Params) { p.Test = "" },
@@ -21,6 +22,11 @@ func TestValidateParams(t *testing.T) {
 		"--window 16385":             func(p *Params) { p.Window = MaxWindow + 1 },
 		"the product may be":         func(p *Params) { p.Size = MaxSize },
 		"one message under way at a": func(p *Params) { p.Test = "lat" },
+		"for the test match":         func(p *Params) { p.Posted = 1 },
+		`--kind "all"`:               func(p *Params) { match(p); p.Kind = "all" },
+		"--posted 1000001":           func(p *Params) { match(p); p.Posted = MaxDepth + 1 },
+		"--unexpected -1":            func(p *Params) { match(p); p.Unexpected = -1 },
+		"match each other":           func(p *Params) { match(p); p.Posted, p.Unexpected = 1, 1 },
 		"in both directions anyway":  func(p *Params) { p.Test, p.Window, p.Both = "lat", 0, true },
 	} {
 		p := good

@@ -1,5 +1,10 @@
 package benchtable
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Row is one comparison.
 type Row struct {
 	Name string
@@ -63,7 +68,7 @@ func cTCP(test string, iters int) Command {
 func Rows() []Row {
 	const link = "shm+tcp:lo"
 	small, smallLNX, smallShm := ours(link, "lat", 500_000), cLNX("lat", 500_000), cShm("lat", 500_000)
-	return []Row{
+	return slices.Concat([]Row{
 		{"half RTT 8 B, shm+tcp:lo / C LNX", "us", lat(small), []Figure{lat(smallLNX)}, 0.6, false},
 		{"half RTT 8 B, shm+tcp:lo / C shm", "us", lat(small), []Figure{lat(smallShm)}, 1.7, false},
 		{
@@ -79,5 +84,25 @@ func Rows() []Row {
 			lat(ours(link, "lat --size 4194304", 1500)),
 			[]Figure{lat(cLNX("lat --size 4194304", 1500)), lat(cShm("lat --size 4194304", 1500))}, 1.03, false,
 		},
+	}, matching(link))
+}
+
+// matching compares waiting for one message among many with waiting for one alone.
+func matching(link string) []Row {
+	const few, many = "--posted 1000", "--posted 0,100000 --unexpected 100000"
+	c := ours(link, "match "+many, 200_000)
+	at := func(kind string, posted, unexpected int) Figure {
+		return Figure{c, fmt.Sprintf("kind=%s,posted=%d,unexpected=%d", kind, posted, unexpected), halfRTT}
 	}
+	rows := []Row{{
+		"half RTT 8 B with 1,000 posted, shm+tcp:lo / C LNX", "us",
+		lat(ours(link, "match --kind exact "+few, 200_000)), []Figure{lat(cLNX("match "+few, 40_000))}, 0, false,
+	}}
+	for _, kind := range []string{"exact", "tag", "source"} {
+		none := []Figure{at(kind, 0, 0)}
+		rows = append(rows,
+			Row{"half RTT 8 B with 100,000 posted / with none, " + kind, "us", at(kind, 100_000, 0), none, 1.3, false},
+			Row{"half RTT 8 B with 100,000 unexpected / with none, " + kind, "us", at(kind, 0, 100_000), none, 0, false})
+	}
+	return rows
 }
