@@ -8,8 +8,8 @@
 // # The format
 //
 // One statement a line, words separated by spaces; empty lines and lines that
-// begin with # mean nothing. A case has three parts, of which the first alone is a
-// machine file ([ParseMachine]).
+// begin with # mean nothing. A case has three parts, of which the first alone will do
+// as a machine file ([ParseMachine]).
 //
 // The machine: the domains of this node, and the peers.
 //

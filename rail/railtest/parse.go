@@ -23,9 +23,9 @@ func Parse(name, text string) (Case, error) {
 }
 
 // ParseMachine reads a machine file: the domain, distances and peer statements of
-// a case and no others.
+// a case. What else a case says is checked and left out, so that a case file will do.
 func ParseMachine(name, text string) (Machine, error) {
-	p := parser{c: Case{Name: name}, machineOnly: true}
+	p := parser{c: Case{Name: name}}
 	if err := p.lines(text); err != nil {
 		return Machine{}, err
 	}
@@ -33,25 +33,23 @@ func ParseMachine(name, text string) (Machine, error) {
 }
 
 type parser struct {
-	c           Case
-	line        int
-	machineOnly bool
-	said        map[string]bool // statements that stand once
+	c    Case
+	line int
+	said map[string]bool // statements that stand once
 }
 
 type statement struct {
-	parse   func(p *parser, words []string) error
-	once    bool
-	machine bool
+	parse func(p *parser, words []string) error
+	once  bool
 }
 
 var statements map[string]statement
 
 func init() {
 	statements = map[string]statement{
-		"domain":    {parse: (*parser).domain, machine: true},
-		"distances": {parse: (*parser).distances, machine: true, once: true},
-		"peer":      {parse: (*parser).peer, machine: true},
+		"domain":    {parse: (*parser).domain},
+		"distances": {parse: (*parser).distances, once: true},
+		"peer":      {parse: (*parser).peer},
 		"link":      {parse: (*parser).link, once: true},
 		"use":       {parse: (*parser).use, once: true},
 		"policy":    {parse: (*parser).policy, once: true},
@@ -82,8 +80,6 @@ func (p *parser) lines(text string) error {
 		err := fmt.Errorf("%q is no statement; the package's documentation lists them", words[0])
 		switch {
 		case !ok:
-		case p.machineOnly && !st.machine:
-			err = fmt.Errorf("%q does not belong in a machine file, which has domain, distances and peer", words[0])
 		case st.once && p.said[words[0]]:
 			err = fmt.Errorf("%q stands here for the second time", words[0])
 		default:

@@ -65,13 +65,18 @@ func TestParseErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-func TestMachineFilesHoldNoSteps(t *testing.T) {
-	m, err := railtest.ParseMachine("m", "domain shm node-local\npeer A local shm\n")
+// A case file is a machine file, too.
+func TestMachineOfACase(t *testing.T) {
+	const text = "domain shm node-local\npeer A local shm\n"
+	m, err := railtest.ParseMachine("m", text)
 	require.NoError(t, err)
 	require.Len(t, m.Domains, 1)
 	require.Len(t, m.Peers, 1)
-	_, err = railtest.ParseMachine("m", "domain shm\nsend A")
-	require.EqualError(t, err, `railtest: m:2: "send" does not belong in a machine file, which has domain, distances and peer`)
+	of, err := railtest.ParseMachine("m", text+"link shm\npolicy PER_MSG\nsend A\n  -> shm to shm\ndown shm\n")
+	require.NoError(t, err)
+	require.Equal(t, m, of)
+	_, err = railtest.ParseMachine("m", "domain shm\nsnd A")
+	require.ErrorContains(t, err, `railtest: m:2: "snd" is no statement`)
 }
 
 func TestMachineRoundTrips(t *testing.T) {

@@ -17,13 +17,23 @@ type T interface {
 // expected.
 func Run(t T, c Case) {
 	t.Helper()
+	run(t, c, "")
+}
+
+// run is Run with a line that follows the differences, if there are any.
+func run(t T, c Case, hint string) {
+	t.Helper()
 	picks, err := c.Simulate()
 	if err != nil {
 		t.Fatalf("%v", err)
 		return
 	}
-	for _, diff := range c.Compare(picks) {
+	diffs := c.Compare(picks)
+	for _, diff := range diffs {
 		t.Errorf("%s", diff)
+	}
+	if len(diffs) > 0 && hint != "" {
+		t.Errorf("%s", hint)
 	}
 }
 
@@ -85,7 +95,17 @@ func RunFile(t T, path string, update bool) {
 		t.Fatalf("%v", err)
 		return
 	}
-	Run(t, c)
+	run(t, c, updateHint(t, path))
+}
+
+// updateHint says how to have the file follow a policy that was changed on purpose.
+// That the flag is called -update is custom.
+func updateHint(t T, path string) string {
+	command := "go test -update"
+	if named, ok := t.(interface{ Name() string }); ok {
+		command = fmt.Sprintf("go test -run '^%s$' -update", named.Name())
+	}
+	return fmt.Sprintf("if the picks are as they should be, write them into %s: %s", path, command)
 }
 
 // Update answers a case's text with the expectations replaced by the present

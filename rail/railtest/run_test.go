@@ -20,6 +20,14 @@ func (*recorder) Helper()                     {}
 func (r *recorder) Errorf(f string, a ...any) { r.errors = append(r.errors, fmt.Sprintf(f, a...)) }
 func (r *recorder) Fatalf(f string, a ...any) { r.fatal = append(r.fatal, fmt.Sprintf(f, a...)) }
 
+// namedRecorder has a name, as a *testing.T.
+type namedRecorder struct {
+	recorder
+	name string
+}
+
+func (r *namedRecorder) Name() string { return r.name }
+
 func parse(t *testing.T, text string) railtest.Case {
 	t.Helper()
 	c, err := railtest.Parse("c", text)
@@ -94,7 +102,12 @@ send A
 	require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
 	var stale recorder
 	railtest.RunFile(&stale, path, false)
-	require.Len(t, stale.errors, 4)
+	require.Len(t, stale.errors, 5)
+	require.Equal(t, fmt.Sprintf("if the picks are as they should be, write them into %s: go test -update", path), stale.errors[4])
+	named := namedRecorder{name: "TestRails"}
+	railtest.RunFile(&named, path, false)
+	require.Len(t, named.errors, 5)
+	require.Contains(t, named.errors[4], "go test -run '^TestRails$' -update")
 	var r recorder
 	railtest.RunFile(&r, path, true)
 	require.Equal(t, recorder{}, r)
@@ -182,6 +195,17 @@ domain tcp;ofi_rxd:eth8
 	require.ErrorContains(t, err, "no rail is left without shared memory")
 	_, err = (&railtest.Machine{}).Rails(spec[0], false)
 	require.ErrorContains(t, err, "the machine has none")
+}
+
+// An error of the rails names the peer as the case does, and is still that error.
+func TestAllDownNamesThePeer(t *testing.T) {
+	c := parse(t, "domain cxi:cxi0\npeer A cxi:cxi0\npeer B cxi:cxi0\nlink cxi\ndown cxi:cxi0\nsend B\n")
+	picks, err := c.Simulate()
+	require.NoError(t, err)
+	require.Len(t, picks, 1)
+	require.ErrorIs(t, picks[0].Err, rail.ErrAllDown)
+	require.ErrorContains(t, picks[0].Err, "peer B: every rail that reaches it is down: rail 0 (cxi:cxi0) is down")
+	require.NotContains(t, picks[0].String(), "peer 1")
 }
 
 func TestUseOfALinkThatIsNotThere(t *testing.T) {

@@ -168,13 +168,30 @@ func (sim *simulation) send(step, peer int, c rail.Call) Pick {
 	}
 	ch, err := sim.selector.Pick(&sim.states[peer], c)
 	if err != nil {
-		pick.Err = err
+		pick.Err = sim.named(peer, err)
 		return pick
 	}
 	pick.Rail = sim.rails[ch.Rail].Name
 	pick.Addr = sim.peers[peer].Addrs[ch.Addr].String()
 	pick.Why = sim.selector.Reason(&sim.states[peer], ch)
 	return pick
+}
+
+// namedError is an error of package rail with the peer's name in place of its number.
+type namedError struct {
+	text string
+	error
+}
+
+func (e *namedError) Error() string { return e.text }
+func (e *namedError) Unwrap() error { return e.error }
+
+func (sim *simulation) named(peer int, err error) error {
+	text, numbered := strings.CutPrefix(err.Error(), fmt.Sprintf("rail: peer %d: ", peer))
+	if !numbered {
+		return err
+	}
+	return &namedError{fmt.Sprintf("peer %s: %s", sim.peers[peer].Name, text), err}
 }
 
 func (sim *simulation) recv(peer int, s Step) error {
