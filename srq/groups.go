@@ -3,8 +3,8 @@ package srq
 import "golnx/internal/tuple"
 
 // maxGroups is how many groups there may be before the receives of one more
-// mask go to rest. A message looks in all of them: 16 are 8 masks, each with
-// and without source.
+// mask go to rest. A message looks in all of them. 32 are 16 masks, each with
+// and without source. More come only by promote.
 const maxGroups = 32
 
 // group is the receives that compare the same bits.

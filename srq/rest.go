@@ -29,7 +29,12 @@ func (q *Queue) postRest(slot Slot, e *tuple.Entry, keep uint64) {
 // their own, if they are an eighth of rest or more. It is asked for a mask just
 // posted, once in Len/8 posts: that costs 8 steps a post, and a mask that is
 // used much is soon the one asked for. So even where masks are many, those in
-// rest are rare ones, and groups beyond maxGroups had 8 receives each.
+// rest are rare ones.
+//
+// maxGroups does not bound this. It need not: rest has FlatMax = 64 receives or
+// more when a mask is considered, so a group that is made here begins with at
+// least 8 receives. To have k groups more than maxGroups, each of which a message
+// looks in, somebody has posted 8*k receives at least, with k masks.
 func (q *Queue) promote(keep uint64, directed bool) {
 	same := func(slot Slot) bool {
 		return q.rest.keep(slot) == keep && (q.core.Entries.At(slot).Src != AnySource) == directed

@@ -14,7 +14,8 @@
 // # How
 //
 // Up to 64 receives are an array in age order, scanned from the oldest: see
-// [Queue.Match]. Beyond, receives that compare the same bits form a group with
+// [Queue.Match]. Beyond, and from then on until a Post finds 24 or fewer (so that
+// a queue around 64 does not change its form with every message), receives that compare the same bits form a group with
 // a hash table, a message looks once in each group, and the receive with the
 // lowest sequence number wins: see groups.go. So the cost depends on how many
 // different ignore masks are posted at once, not on how many receives. Masks

@@ -13,7 +13,8 @@
 // # How
 //
 // Up to 64 messages are an array in age order, scanned from the oldest: see
-// [Queue.Match]. Beyond, each ignore mask that is asked for, with and without
+// [Queue.Match]. Beyond, and from then on until a Push finds 24 or fewer (so that
+// a queue around 64 does not change its form with every message), each ignore mask that is asked for, with and without
 // source, has an index: see masks.go. A message costs the same whatever the
 // depth, since an index takes it in when a search first walks past it, once;
 // so the first search for a mask costs as much as walking the queue, some 60 ns

@@ -4,8 +4,20 @@ package tuple
 // source. Entries with an equal key form a queue in age order; the table holds
 // the oldest of each.
 //
-// The queue's links form a ring one way: the oldest entry's prev is the
-// newest, the newest entry's next is None.
+// A queue's links form a ring one way, so that the table's cell leads to both
+// ends: prev goes round, from the oldest to the newest, next does not. Of three
+// entries with one key, a the oldest:
+//
+//	cell
+//	  |
+//	  v  next     next     next
+//	  a ------> b ------> c ------> None
+//	  a <------ b <------ c
+//	  |   prev      prev  ^
+//	  +-------------------+
+//	          prev
+//
+// An entry alone is its own prev.
 type Index struct {
 	keep     uint64
 	directed bool
