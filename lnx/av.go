@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"golnx/peer"
 	"golnx/providers"
@@ -29,28 +28,19 @@ type peerState struct {
 	addr  *peer.Address
 	rails rail.Peer
 	paths []path
-	// byPath has the rail address for each rail and entry of addr.
-	byPath  []uint64
+	// byPath has the index in paths for each rail and entry of addr.
+	byPath  []int
 	entries int
 	pid     uint32 // 0 if it cannot be watched
 	heard   bool
 	err     error // set when the peer is known to have ended
 	sends   int   // under way
-	// detour is the path, plus one, that all messages take since shm broke.
-	detour int
-	// choice is the path of a message that the rail refused; Rail -1 is none.
-	choice rail.Path
-	silent time.Time // since when the peer does not connect
+	// refused is the path of a message that the rail did not take yet.
+	refused *path
+	// detour is the path that all messages take, in place of the policy's.
+	detour *path
+	why    []error // of the paths that are dead
 }
-
-// path is one way to the peer: the address that rail gave to one of its entries.
-type path struct {
-	rail, entry int
-	addr        uint64
-}
-
-// railAddr answers the rail's address of the path that a policy chose.
-func (p *peerState) railAddr(ch rail.Path) uint64 { return p.byPath[ch.Rail*p.entries+ch.Addr] }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
 // reaches the peer learns its address. A peer that is there already keeps its
@@ -83,7 +73,7 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 		}
 		return Addr(p.Addr), nil
 	}
-	p.Data = &peerState{addr: remote, choice: rail.Path{Rail: -1}}
+	p.Data = &peerState{addr: remote}
 	if err := ep.meet(p.Data, Addr(p.Addr), common); err != nil {
 		return AddrUnspec, errors.Join(fmt.Errorf("AV.Insert: %w", err), ep.peers.Remove(p.Addr))
 	}
@@ -108,15 +98,15 @@ func (ep *Endpoint) meet(state *peerState, addr Addr, common []peer.Path) (err e
 // that receives from the peer would wait for ever.
 func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 	state.entries = len(state.addr.Entries)
-	state.byPath = make([]uint64, len(ep.link.Rails)*state.entries)
+	state.byPath = make([]int, len(ep.link.Rails)*state.entries)
 	for _, c := range common {
 		a, err := ep.core.Insert(c.Rail, state.addr.Entries[c.Entry].Addr)
 		if err != nil {
 			ep.stats[c.Rail].Error()
 			return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
 		}
-		state.paths = append(state.paths, path{c.Rail, c.Entry, a})
-		state.byPath[c.Rail*state.entries+c.Entry] = a
+		state.byPath[c.Rail*state.entries+c.Entry] = len(state.paths)
+		state.paths = append(state.paths, path{rail: c.Rail, entry: c.Entry, addr: a})
 	}
 	return nil
 }

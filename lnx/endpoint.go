@@ -51,6 +51,7 @@ type Endpoint struct {
 	tx       opTable[txOp]
 	sends    int // under way
 	seq      uint64
+	near     bool // the policy asks where the caller runs
 	stats    []rail.Stats
 	inject   []uint64 // per rail: largest message that needs no pin
 	cq       CQ
@@ -103,9 +104,12 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	}
 	// What cannot be read stays unknown, and shm is used with fewer peers.
 	ep.self.Node, _ = peer.ReadNode(peer.Roots{})
-	if ep.sel, err = rail.NewSelector(railInfos(link.Rails), rail.Options{Policy: link.set.Policy, Seed: link.set.Seed}); err != nil {
+	if ep.sel, err = rail.NewSelector(railInfos(link.Rails), rail.Options{
+		Policy: link.set.Policy, Seed: link.set.Seed, Distances: nodeDistances("/sys"),
+	}); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
+	ep.near = link.set.Policy == rail.Nearest
 	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.removePaths(p.Data) })
 	if err = ep.watch.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)

@@ -34,7 +34,7 @@ type Options struct {
 	// policy begins with; a rank will do.
 	Seed uint64
 	// Peers is how many peers are expected; 64 if 0. More can be inserted. A peer
-	// with 8 rails takes some 4 KB, or 8 KB if each rail reaches all its addresses,
+	// with 8 rails takes some 4 KB, or 9 KB if each rail reaches all its addresses,
 	// besides what the providers keep of it.
 	Peers int
 	// CQSize is how many unread completions make operations answer EAGAIN;

@@ -2,12 +2,10 @@ package lnx
 
 import (
 	"fmt"
-	"time"
 
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
-	"golnx/rail"
 )
 
 // Flags are the operation flags of fi_tagged(3) and fi_cq(3).
@@ -126,23 +124,20 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	if ep.cq.full() {
 		return fierr.Again
 	}
-	choice, err := ep.choose(state, size)
+	path, err := ep.choose(state, size)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", name, err, fierr.EHostUnreach)
-	}
-	if ep.shm[choice.Rail].blocked && size > ep.inject[choice.Rail] && !ep.goRound(state, &choice) {
-		return fmt.Errorf("%s of %d bytes over %s: %w", name, size, ep.link.Rails[choice.Rail].Name(), ErrRailBroken)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	slot, err := ep.core.AllocTx()
 	if err != nil {
 		ep.progress(1)
 		return err
 	}
-	r := choice.Rail
+	r := path.rail
 	op := ep.tx.at(slot)
 	ep.seq++
 	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = ctx, to, size, tag, ep.seq, int8(r), quiet
-	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = state.railAddr(choice), tag, data, slot
+	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = path.addr, tag, data, slot
 	ep.op.Flags = uint64(flags & FlagRemoteCQData)
 	if size <= ep.inject[r] {
 		// the provider copies it, so that nothing has to be pinned
@@ -156,10 +151,13 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	op.state = txActive
 	if err := ep.core.Send(r, &ep.op); err != nil {
 		ep.dropTx(slot, op)
-		return ep.refused(name, state, r, err)
+		if err = ep.unsent(state, path, err); err != fierr.Again {
+			err = fmt.Errorf("%s %w", name, err)
+		}
+		return err
 	}
-	state.choice = rail.Path{Rail: -1}
-	state.silent = time.Time{}
+	state.refused = nil
+	path.up(state)
 	state.sends++
 	ep.sends++
 	ep.peers.Acquire(peer.Addr(to))
@@ -170,24 +168,6 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	}
 	ep.poll.busy(r)
 	return nil
-}
-
-// choose asks the policy for a path. A message that was refused before is tried
-// again on the path chosen for it, so that retries do not skew the shares.
-func (ep *Endpoint) choose(state *peerState, size uint64) (rail.Path, error) {
-	if state.detour > 0 {
-		p := state.paths[state.detour-1]
-		return rail.Path{Rail: p.rail, Addr: p.entry}, nil
-	}
-	if r := state.choice.Rail; r >= 0 && ep.sel.Rails().Health(r) != rail.Down {
-		return state.choice, nil
-	}
-	ch, err := ep.sel.Pick(&state.rails, rail.Call{Size: size, NUMA: -1})
-	if err != nil {
-		return rail.Path{}, err
-	}
-	state.choice = ch.Path
-	return ch.Path, nil
 }
 
 // setIOV describes the buffers of a send in ep.op.
@@ -205,31 +185,6 @@ func (ep *Endpoint) setIOV(name string, iov [][]byte) (size uint64, err error) {
 		return 0, fmt.Errorf("%s: %d bytes, the longest message of this link has %d: %w", name, size, ep.link.Info.MaxMsgSize, fierr.EMsgSize)
 	}
 	return size, nil
-}
-
-// refused deals with a provider's no. EAGAIN drives the rails, so that a caller
-// who only repeats the call gets there; a peer that never connects is given up
-// after Options.ConnectTimeout.
-func (ep *Endpoint) refused(name string, state *peerState, r int, err error) error {
-	if err != fierr.Again {
-		ep.stats[r].Error()
-		state.choice = rail.Path{Rail: -1} // the policy may know a better one
-		return fmt.Errorf("%s over %s to %v: %w", name, ep.link.Rails[r].Name(), state.addr, err)
-	}
-	ep.poll.busy(r)
-	ep.progress(1)
-	if state.sends > 0 || ep.link.Rails[r].NodeLocal {
-		return err // the peer is slow to receive; if it is dead the watcher says so
-	}
-	now := time.Now()
-	if state.silent.IsZero() {
-		state.silent = now
-	}
-	if now.Sub(state.silent) < ep.set.ConnectTimeout {
-		return err
-	}
-	ep.stats[r].Error()
-	return fmt.Errorf("%s over %s: no connection to %v within %v: %w", name, ep.link.Rails[r].Name(), state.addr, ep.set.ConnectTimeout, fierr.EHostUnreach)
 }
 
 // dropTx frees the slot of a send that is over.

@@ -67,6 +67,7 @@ func (ep *Endpoint) probeShm() {
 		}
 		if s.polls > probePolls && time.Since(s.begun) > probeLimit {
 			s.probing, s.deaf = false, true
+			_ = ep.sel.SetHealth(r, rail.Suspect) // shows in Stats
 			ep.probing--
 			ep.goDeaf(r)
 		}
@@ -121,23 +122,11 @@ func (ep *Endpoint) hears(state *peerState) error {
 	return nil
 }
 
-// goRound finds a path for a message that shm would never complete. From then on
-// all messages to the peer take it, so that they stay in order.
-func (ep *Endpoint) goRound(state *peerState, choice *rail.Path) bool {
-	for i, p := range state.paths {
-		if !ep.link.Rails[p.rail].NodeLocal {
-			state.detour = i + 1
-			*choice = rail.Path{Rail: p.rail, Addr: p.entry}
-			return true
-		}
-	}
-	return false
-}
-
 // blockShm fails the sends whose completion comes behind that of one which a dead
 // peer left unfinished. They may have arrived.
 func (ep *Endpoint) blockShm(r int, after uint64) {
 	ep.shm[r].blocked = true
+	_ = ep.sel.SetHealth(r, rail.Suspect) // shows in Stats; local peers keep it
 	for _, chunk := range ep.tx.chunks {
 		for j := range chunk {
 			if op := &chunk[j]; op.state == txActive && int(op.rail) == r && op.seq > after && op.len > ep.inject[r] {

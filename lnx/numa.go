@@ -1,0 +1,48 @@
+package lnx
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// currentNode answers the NUMA node that the calling thread runs on, -1 if the
+// kernel does not say (getcpu(2)).
+func currentNode() int {
+	var node uint32
+	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, 0, uintptr(unsafe.Pointer(&node)), 0); errno != 0 {
+		return -1
+	}
+	return int(node)
+}
+
+// nodeDistances reads the NUMA distance table below a sysfs root; nil if it has
+// none that can be used.
+func nodeDistances(sys string) [][]int {
+	var table [][]int
+	for n := 0; ; n++ {
+		text, err := os.ReadFile(filepath.Join(sys, "devices/system/node/node"+strconv.Itoa(n), "distance"))
+		if err != nil {
+			break
+		}
+		var row []int
+		for _, word := range strings.Fields(string(text)) {
+			d, err := strconv.Atoi(word)
+			if err != nil {
+				return nil
+			}
+			row = append(row, d)
+		}
+		table = append(table, row)
+	}
+	for _, row := range table {
+		if len(row) != len(table) {
+			return nil // nodes with gaps between their numbers
+		}
+	}
+	return table
+}
