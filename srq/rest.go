@@ -34,7 +34,7 @@ func (q *Queue) postRest(slot Slot, e *tuple.Entry, keep uint64) {
 // maxGroups does not bound this. It need not: rest has FlatMax = 64 receives or
 // more when a mask is considered, so a group that is made here begins with at
 // least 8 receives. To have k groups more than maxGroups, each of which a message
-// looks in, somebody has posted 8*k receives at least, with k masks.
+// looks in, somebody has posted 8*k receives at least.
 func (q *Queue) promote(keep uint64, directed bool) {
 	same := func(slot Slot) bool {
 		return q.rest.keep(slot) == keep && (q.core.Entries.At(slot).Src != AnySource) == directed
