@@ -3,6 +3,7 @@ package lnx
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golnx/peer"
@@ -18,6 +19,14 @@ type Addr uint64
 // AddrUnspec is any source in a receive, and an unknown one in a completion
 // (FI_ADDR_UNSPEC).
 const AddrUnspec = Addr(providers.NoAddr)
+
+// String prints AddrUnspec by name.
+func (a Addr) String() string {
+	if a == AddrUnspec {
+		return "AddrUnspec"
+	}
+	return strconv.FormatUint(uint64(a), 10)
+}
 
 // AV is an endpoint's address vector (fi_av(3)), of type FI_AV_TABLE. It is safe
 // for concurrent use.

@@ -90,7 +90,7 @@ func (ep *Endpoint) Send(ctx context.Context, to Addr, tag uint64, buf []byte) e
 		return err
 	}
 	if err := ep.await(ctx, &c.waiter, c.over.Load); err != nil && !c.over.Load() {
-		return &InFlightError{&Future{c}, err}
+		return &InFlightError{&Future{c}, fmt.Errorf("Send to peer %v with tag %#x: %w", to, tag, err)}
 	}
 	err = c.err
 	c.free()
@@ -117,7 +117,9 @@ func (ep *Endpoint) startSend(ctx context.Context, to Addr, tag uint64, buf []by
 			return c, nil
 		}
 		if err == fierr.Again {
-			err = ep.pause(ctx, try)
+			if err = ep.pause(ctx, try); err != nil {
+				err = fmt.Errorf("Send to peer %v with tag %#x, which takes nothing: %w", to, tag, err)
+			}
 		}
 		if err != nil {
 			c.free()
@@ -136,9 +138,8 @@ func (ep *Endpoint) Recv(ctx context.Context, from Addr, tag, ignore uint64, buf
 		return RecvInfo{}, err
 	}
 	if err := ep.await(ctx, &c.waiter, c.over.Load); err != nil {
-		err = ep.withdraw(c, err)
-		if err != nil {
-			return RecvInfo{}, err
+		if err = ep.withdraw(c, err); err != nil {
+			return RecvInfo{}, fmt.Errorf("Recv from %v with tag %#x: %w", from, tag, err)
 		}
 	}
 	info, err := c.info(), c.err

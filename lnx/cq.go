@@ -46,7 +46,14 @@ func (e *ErrEntry) Error() string {
 	if e.Rail != "" {
 		s += " over " + e.Rail
 	}
-	s += ": " + e.Err.Error()
+	switch e.Err {
+	case fierr.EHostDown:
+		s += ": " + ErrPeerDead.Error()
+	case fierr.EOwnerDead:
+		s += ": " + ErrRailBroken.Error()
+	default:
+		s += ": " + e.Err.Error()
+	}
 	if e.Err == fierr.ETrunc {
 		s += fmt.Sprintf(": the message has %d bytes, the buffer %d", e.Len+e.Olen, e.Len)
 	}
@@ -110,11 +117,11 @@ func (q *CQ) push(e Entry) {
 
 func (q *CQ) pushErr(e ErrEntry) { q.next().err = &e }
 
-// Read fills entries with completions, the oldest first; while none wait it drives
-// the rails
-// (fi_cq_read(3), fi_cq_readfrom(3)). It answers how many; EAGAIN if there are
-// none (as ErrUnexpectedFull if the reason is that), and EAVAIL if the next one is
-// a failure, which ReadErr answers. It does not allocate.
+// Read fills entries with completions, the oldest first (fi_cq_read(3),
+// fi_cq_readfrom(3)); while none wait it drives the rails. It answers how many;
+// [fierr.EAgain] if there are none (as ErrUnexpectedFull if the reason is that), and
+// [fierr.EAvail] if the next one is a failure, which ReadErr answers. With no room in
+// entries it only drives the rails. It does not allocate.
 func (q *CQ) Read(entries []Entry) (int, error) {
 	ep := q.ep
 	ep.lock()

@@ -14,10 +14,29 @@
 //
 // # Two ways to use it
 //
-// The calls that begin with T are libfabric's: they start an operation and
-// return, answer EAGAIN when it cannot be started now, and the operation ends
-// with an entry in the CQ. [Endpoint.Send] and [Endpoint.Recv] block, and suit
-// goroutines. Both can be mixed on one endpoint.
+// The calls that begin with T are libfabric's: they start an operation and return,
+// answer fierr.EAgain when it cannot be started now, and the operation ends with an
+// entry in the CQ. [Endpoint.Send] and [Endpoint.Recv] block, and suit goroutines.
+// Both can be mixed on one endpoint.
+//
+// # Progress
+//
+// Nothing happens in the background. Rails are driven inside the calls of their
+// endpoint: Read and Wait of the CQ, Send, Recv, a Future's Wait, and a little by
+// every other. So a peer has to be in one of them for messages to move. The first
+// message to a peer connects the two, which takes the peer's calls as well.
+//
+// A send is over when the buffer is the sender's again. Up to a size that depends on
+// the provider (16 KiB over tcp, 4 KiB over shm) it need not have been received by
+// then; a larger one is over when its receiver has taken it. So two peers that both
+// send large messages before they receive wait for ever. Close does not wait: what
+// is not over when it is called may be lost, what is over arrives.
+//
+// # Errors
+//
+// Errors compare, with errors.Is, as the numbers of fi_errno(3) in package fierr and
+// as the Err… values here. fierr.EAgain means try again, after reading the CQ;
+// fierr.EAvail that the next entry of the CQ is a failure, which ReadErr answers.
 //
 // # Concurrency
 //

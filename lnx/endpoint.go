@@ -95,6 +95,9 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 }
 
 func openWith(link *Link, open opener) (_ *Endpoint, err error) {
+	if link == nil {
+		return nil, fmt.Errorf("open: no link given; Links answers those that there are: %w", fierr.EInval)
+	}
 	ep := &Endpoint{link: link, set: link.set}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
 	ep.posted, ep.suq = posted{srq: srq.New(seed), ops: &ep.rx}, suq.New(seed)

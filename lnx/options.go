@@ -50,8 +50,10 @@ type Options struct {
 	MaxUnexpected int
 	// MaxSends is how many sends can be under way at once; 65,536 if 0.
 	MaxSends int
-	// ConnectTimeout is how long sends to a peer may find no connection before
-	// they fail with EHOSTUNREACH; 30 s if 0.
+	// ConnectTimeout is how long sends over a network may find no connection to a
+	// peer before they take another rail, or fail with EHOSTUNREACH if there is
+	// none; 30 s if 0. Over shm there is no such limit, since a local peer's
+	// process is watched.
 	ConnectTimeout time.Duration
 
 	// Lookup reads the environment; os.LookupEnv if nil.

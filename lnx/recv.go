@@ -10,23 +10,23 @@ import (
 
 // TRecv posts a receive (fi_trecv(3)): the oldest message from the peer, or from
 // any with AddrUnspec, whose tag equals tag in the bits that are 0 in ignore. buf
-// belongs to the endpoint until the completion, which has ctx as its Context.
+// belongs to the endpoint until the completion, which has opContext as its Context.
 //
 // A message longer than buf fills it and completes with ETRUNC (see ErrEntry).
-func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, ctx any) error {
+func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, opContext any) error {
 	ep.lock()
 	ep.one[0] = buf
-	err := ep.recv("TRecv", ep.one[:], from, tag, ignore, ctx, false)
+	err := ep.recv("TRecv", ep.one[:], from, tag, ignore, opContext, false)
 	ep.one[0] = nil
 	ep.mu.Unlock()
 	return err
 }
 
 // TRecvV posts a receive into several buffers (fi_trecvv(3)).
-func (ep *Endpoint) TRecvV(iov [][]byte, from Addr, tag, ignore uint64, ctx any) error {
+func (ep *Endpoint) TRecvV(iov [][]byte, from Addr, tag, ignore uint64, opContext any) error {
 	ep.lock()
 	defer ep.mu.Unlock()
-	return ep.recv("TRecvV", iov, from, tag, ignore, ctx, false)
+	return ep.recv("TRecvV", iov, from, tag, ignore, opContext, false)
 }
 
 // TRecvMsg receives with flags (fi_trecvmsg(3)):
@@ -51,18 +51,18 @@ func (ep *Endpoint) TRecvMsg(m *Msg, flags Flags) error {
 	case FlagClaim, FlagClaim | FlagDiscard:
 		return ep.claimed(m, flags, quiet)
 	}
-	return fmt.Errorf("TRecvMsg: flags %#x do not go together for a receive: %w", uint64(flags), fierr.EBadFlags)
+	return fmt.Errorf("TRecvMsg: %v do not go together for a receive: %w", flags, fierr.EBadFlags)
 }
 
 // recv takes an unexpected message or posts the receive, under the lock.
-func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint64, ctx any, quiet bool) error {
+func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint64, opContext any, quiet bool) error {
 	if err := ep.checkRecv(name, iov, from); err != nil {
 		return err
 	}
 	ep.settle()
 	if slot, ok := ep.suq.Match(uint64(from), tag, ignore); ok {
 		op := ep.rx.at(slot)
-		op.ctx, op.quiet = ctx, quiet
+		op.ctx, op.quiet = opContext, quiet
 		ep.setBuffers(slot, op, iov)
 		ep.startRecv(slot, op, rxActive)
 		return nil
@@ -84,8 +84,8 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 		return err
 	}
 	op := ep.rx.at(slot)
-	op.ctx, op.quiet, op.from, op.tag, op.ignore, op.state, op.rail = ctx, quiet, from, tag, ignore, rxPosted, -1
-	if c, ok := ctx.(*call); ok {
+	op.ctx, op.quiet, op.from, op.tag, op.ignore, op.state, op.rail = opContext, quiet, from, tag, ignore, rxPosted, -1
+	if c, ok := opContext.(*call); ok {
 		c.slot = slot
 	}
 	ep.setBuffers(slot, op, iov)
@@ -203,10 +203,10 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 }
 
 // describe is the completion of a peek.
-func (ep *Endpoint) describe(slot providers.Slot, ctx any) Entry {
+func (ep *Endpoint) describe(slot providers.Slot, opContext any) Entry {
 	msg := ep.core.Unexpected(slot)
 	return Entry{
-		Context: ctx,
+		Context: opContext,
 		Flags:   FlagTagged | FlagRecv | Flags(msg.Flags&providers.FlagRemoteCQData),
 		Len:     int(msg.Size),
 		Tag:     msg.Tag,
@@ -216,19 +216,19 @@ func (ep *Endpoint) describe(slot providers.Slot, ctx any) Entry {
 }
 
 // checkClaim refuses a context that could not be found again.
-func (ep *Endpoint) checkClaim(ctx any) error {
-	if ctx == nil || !reflect.TypeOf(ctx).Comparable() {
-		return fmt.Errorf("TRecvMsg: a claim needs a comparable Context to be found by, not %T: %w", ctx, fierr.EInval)
+func (ep *Endpoint) checkClaim(opContext any) error {
+	if opContext == nil || !reflect.TypeOf(opContext).Comparable() {
+		return fmt.Errorf("TRecvMsg: a claim needs a comparable Context to be found by, not %T: %w", opContext, fierr.EInval)
 	}
-	if ep.findClaim(ctx) >= 0 {
+	if ep.findClaim(opContext) >= 0 {
 		return fmt.Errorf("TRecvMsg: Context holds a claim already: %w", fierr.EBusy)
 	}
 	return nil
 }
 
-func (ep *Endpoint) findClaim(ctx any) int {
+func (ep *Endpoint) findClaim(opContext any) int {
 	for i, slot := range ep.claims {
-		if ep.rx.at(slot).ctx == ctx {
+		if ep.rx.at(slot).ctx == opContext {
 			return i
 		}
 	}
@@ -276,9 +276,9 @@ func (ep *Endpoint) discard(slot providers.Slot) {
 // Cancel takes back the oldest posted receive with this context (fi_cancel(3)),
 // which completes with ECANCELED. It answers ENOENT if there is none: it was
 // never posted, or a message has met it already.
-func (ep *Endpoint) Cancel(ctx any) error {
-	if ctx == nil || !reflect.TypeOf(ctx).Comparable() {
-		return fmt.Errorf("Cancel: a comparable Context is needed to find the receive, not %T: %w", ctx, fierr.EInval)
+func (ep *Endpoint) Cancel(opContext any) error {
+	if opContext == nil || !reflect.TypeOf(opContext).Comparable() {
+		return fmt.Errorf("Cancel: a comparable Context is needed to find the receive, not %T: %w", opContext, fierr.EInval)
 	}
 	ep.lock()
 	defer ep.mu.Unlock()
@@ -286,12 +286,12 @@ func (ep *Endpoint) Cancel(ctx any) error {
 		return err
 	}
 	for slot := range ep.posted.All() {
-		if ep.rx.at(slot).ctx == ctx {
+		if ep.rx.at(slot).ctx == opContext {
 			ep.cancel(slot, fierr.ECanceled)
 			return nil
 		}
 	}
-	return fierr.ENoEnt
+	return fmt.Errorf("Cancel: no receive with this Context is posted: %w", fierr.ENoEnt)
 }
 
 // cancel fails one posted receive.

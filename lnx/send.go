@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"fmt"
+	"strings"
 
 	"golnx/peer"
 	"golnx/providers"
@@ -34,6 +35,30 @@ const (
 	FlagRecv   Flags = providers.FlagRecv
 )
 
+// String names the bits, as FlagPeek|FlagClaim.
+func (f Flags) String() string {
+	var names []string
+	for _, n := range flagNames {
+		if f&n.flag != 0 {
+			names = append(names, n.name)
+			f &^= n.flag
+		}
+	}
+	if f != 0 || names == nil {
+		names = append(names, fmt.Sprintf("%#x", uint64(f)))
+	}
+	return strings.Join(names, "|")
+}
+
+var flagNames = []struct {
+	flag Flags
+	name string
+}{
+	{FlagTagged, "FlagTagged"}, {FlagSend, "FlagSend"}, {FlagRecv, "FlagRecv"}, {FlagCompletion, "FlagCompletion"},
+	{FlagRemoteCQData, "FlagRemoteCQData"}, {FlagInject, "FlagInject"},
+	{FlagPeek, "FlagPeek"}, {FlagClaim, "FlagClaim"}, {FlagDiscard, "FlagDiscard"},
+}
+
 // Msg is a message of TSendMsg and TRecvMsg (struct fi_msg_tagged).
 type Msg struct {
 	// IOV is the message's buffers, at most Link.Info.IOVLimit. The slice of
@@ -49,17 +74,17 @@ type Msg struct {
 	Data uint64
 }
 
-// TSend sends buf (fi_tsend(3)). The completion has ctx as its Context; buf
+// TSend sends buf (fi_tsend(3)). The completion has opContext as its Context; buf
 // belongs to the endpoint until then. EAGAIN means that the message was not
 // sent: read the CQ, then try again. The first send to a peer answers EAGAIN until
 // both sides have driven their rails, which connects them.
-func (ep *Endpoint) TSend(buf []byte, to Addr, tag uint64, ctx any) error {
-	return ep.tsend1("TSend", buf, to, tag, 0, 0, ctx, false)
+func (ep *Endpoint) TSend(buf []byte, to Addr, tag uint64, opContext any) error {
+	return ep.tsend1("TSend", buf, to, tag, 0, 0, opContext, false)
 }
 
 // TSendData sends buf with 64 bits of remote CQ data (fi_tsenddata(3)).
-func (ep *Endpoint) TSendData(buf []byte, data uint64, to Addr, tag uint64, ctx any) error {
-	return ep.tsend1("TSendData", buf, to, tag, data, FlagRemoteCQData, ctx, false)
+func (ep *Endpoint) TSendData(buf []byte, data uint64, to Addr, tag uint64, opContext any) error {
+	return ep.tsend1("TSendData", buf, to, tag, data, FlagRemoteCQData, opContext, false)
 }
 
 // TInject sends a copy of buf, at most Link.Info.InjectSize bytes, without a
@@ -75,17 +100,17 @@ func (ep *Endpoint) TInjectData(buf []byte, data uint64, to Addr, tag uint64) er
 }
 
 // TSendV sends several buffers as one message (fi_tsendv(3)).
-func (ep *Endpoint) TSendV(iov [][]byte, to Addr, tag uint64, ctx any) error {
+func (ep *Endpoint) TSendV(iov [][]byte, to Addr, tag uint64, opContext any) error {
 	ep.lock()
 	defer ep.mu.Unlock()
-	return ep.send("TSendV", iov, to, tag, 0, 0, ctx, false)
+	return ep.send("TSendV", iov, to, tag, 0, 0, opContext, false)
 }
 
 // TSendMsg sends with flags (fi_tsendmsg(3)): FlagCompletion, without which only
 // a failure is reported, FlagRemoteCQData and FlagInject.
 func (ep *Endpoint) TSendMsg(m *Msg, flags Flags) error {
 	if bad := flags &^ (FlagCompletion | FlagRemoteCQData | FlagInject); bad != 0 {
-		return fmt.Errorf("TSendMsg: flags %#x are not for sends: %w", uint64(bad), fierr.EBadFlags)
+		return fmt.Errorf("TSendMsg: %v is not for sends: %w", bad, fierr.EBadFlags)
 	}
 	ep.lock()
 	defer ep.mu.Unlock()
@@ -93,17 +118,17 @@ func (ep *Endpoint) TSendMsg(m *Msg, flags Flags) error {
 }
 
 // tsend1 sends one buffer. The scratch slice avoids an allocation for it.
-func (ep *Endpoint) tsend1(op string, buf []byte, to Addr, tag, data uint64, flags Flags, ctx any, quiet bool) error {
+func (ep *Endpoint) tsend1(op string, buf []byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
 	ep.lock()
 	ep.one[0] = buf
-	err := ep.send(op, ep.one[:], to, tag, data, flags, ctx, quiet)
+	err := ep.send(op, ep.one[:], to, tag, data, flags, opContext, quiet)
 	ep.one[0] = nil
 	ep.mu.Unlock()
 	return err
 }
 
 // send starts one message, under the lock.
-func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, flags Flags, ctx any, quiet bool) error {
+func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
 	if err := ep.check(); err != nil {
 		return err
 	}
@@ -136,7 +161,7 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	r := path.rail
 	op := ep.tx.at(slot)
 	ep.seq++
-	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = ctx, to, size, tag, ep.seq, int8(r), quiet
+	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, to, size, tag, ep.seq, int8(r), quiet
 	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = path.addr, tag, data, slot
 	ep.op.Flags = uint64(flags & FlagRemoteCQData)
 	if size <= ep.inject[r] {
