@@ -30,7 +30,8 @@ func (c *demoCmd) Validate() error {
 	return errors.Join(f.check(), checkTimeout(c.Timeout))
 }
 
-// Run exchanges messages twice, with shared memory and without.
+// Run exchanges messages twice, with shared memory and without, where the link has
+// both.
 func (c *demoCmd) Run(a *app) error {
 	f := linkFlags{Links: c.Links}
 	if f.Links == "" {
@@ -41,6 +42,16 @@ func (c *demoCmd) Run(a *app) error {
 	}
 	total := 0
 	for _, disableShm := range []string{"0", "1"} {
+		skip, err := c.prepare(&f, disableShm)
+		if err != nil {
+			return err
+		}
+		if skip != "" {
+			if _, err := fmt.Fprintf(a.out, "skipped: %s=%s: %s\n", linkspec.EnvDisableShm, disableShm, skip); err != nil {
+				return err
+			}
+			continue
+		}
 		n, err := c.phase(a, &f, disableShm)
 		if err != nil {
 			return err
@@ -51,13 +62,32 @@ func (c *demoCmd) Run(a *app) error {
 	return err
 }
 
-// phase runs all sizes with FI_LNX_DISABLE_SHM as given, prints them, and answers
-// how many messages were verified.
-func (c *demoCmd) phase(a *app, f *linkFlags, disableShm string) (messages int, err error) {
-	// Both ends take it from the environment.
-	if err := os.Setenv(linkspec.EnvDisableShm, disableShm); err != nil {
-		return 0, err
+// prepare sets FI_LNX_DISABLE_SHM, which both ends take from the environment, and
+// says why the exchange would show nothing new, "" if it would.
+func (c *demoCmd) prepare(f *linkFlags, disableShm string) (skip string, err error) {
+	if err := os.Setenv(linkspec.EnvDisableShm, "0"); err != nil {
+		return "", err
 	}
+	with, err := lnx.Links(f.options())
+	if err != nil || disableShm == "0" {
+		return "", err
+	}
+	if !slices.ContainsFunc(with.Links[0].Rails, func(r providers.Info) bool { return r.NodeLocal }) {
+		return fmt.Sprintf("link %s has no shared memory, so it would be the same again", with.Links[0].Name), nil
+	}
+	if err := os.Setenv(linkspec.EnvDisableShm, disableShm); err != nil {
+		return "", err
+	}
+	if _, err := lnx.Links(f.options()); errors.Is(err, lnx.ErrNoLinks) {
+		return fmt.Sprintf("link %s has nothing but shared memory: add a network, as --links shm+tcp", with.Links[0].Name), nil
+	} else if err != nil {
+		return "", err
+	}
+	return "", nil
+}
+
+// phase runs all sizes, prints them, and answers how many messages were verified.
+func (c *demoCmd) phase(a *app, f *linkFlags, disableShm string) (messages int, err error) {
 	var reports []report
 	err = withChild(a, f, c.Timeout, nil, func(s *bench.Session, ep *lnx.Endpoint) error {
 		for _, size := range demoSizes {

@@ -31,13 +31,14 @@ func madeUp() *lnx.Listing {
 		}
 	}
 	whole := lnx.LeftOut{Link: "shm+verbs", What: wholeLink, Reason: "provider verbs offers nothing"}
+	note := lnx.LeftOut{Link: "shm+verbs", What: "verbs", Reason: "became verbs;ofi_rxm, which has the peer interface"}
 	part := lnx.LeftOut{Link: "shm+cxi", What: "cxi0", Reason: "its network x: a domain is one rail, over y"}
 	return &lnx.Listing{
 		Links: []*lnx.Link{
 			{Name: "shm+cxi:cxi0,cxi1", Rails: []providers.Info{shm, nic("cxi0", "0000:21:00.0", 0), nic("cxi1", "0000:a1:00.0", 1)}, LeftOut: []lnx.LeftOut{part}},
 			{Name: "shm", Rails: []providers.Info{shm}},
 		},
-		LeftOut: []lnx.LeftOut{part, whole},
+		LeftOut: []lnx.LeftOut{part, note, whole},
 	}
 }
 
@@ -66,7 +67,30 @@ func TestInfoJSON(t *testing.T) {
 		require.Contains(t, r.Caps, "FI_PEER")
 	}
 	require.Equal(t, "FI_SOCKADDR_IN", out.Links[0].Rails[1].AddrFormat)
-	require.NotEmpty(t, out.LeftOut)
+	tcp := lnx.LeftOut{Link: "shm+tcp:lo", What: "tcp", Reason: "became tcp;ofi_rxm, which has the peer interface"}
+	require.Contains(t, out.Links[0].Notes, tcp)
+	require.NotContains(t, out.Links[0].LeftOut, tcp)
+	require.Len(t, out.LeftOut, 1, "of the other link only")
+	require.Equal(t, "cxi:nosuch", out.LeftOut[0].Link)
+}
+
+// Without a spec there is all that could stand in one.
+func TestInfoOfEverything(t *testing.T) {
+	got := within(t, "info")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "What can be linked here, as with --links 'shm+tcp;ofi_rxm")
+	require.Regexp(t, `(?m)^│ shm +│ shm +│`, got.stdout)
+	require.Regexp(t, `(?m)^│ tcp;ofi_rxm:lo +│`, got.stdout)
+
+	got = within(t, "info", "--json", "--disable-shm")
+	require.Zero(t, got.code, got.stderr)
+	var out infoJSON
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &out))
+	require.NotEmpty(t, out.Links)
+	for _, l := range out.Links {
+		require.NotEqual(t, "shm", l.Name)
+	}
+	require.Contains(t, out.LeftOut, lnx.LeftOut{Link: "shm", What: "shm", Reason: "disabled by FI_LNX_DISABLE_SHM or --disable-shm"})
 }
 
 func TestInfoWithoutLink(t *testing.T) {

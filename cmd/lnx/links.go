@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"golnx/linkspec"
@@ -41,6 +42,33 @@ func (f *linkFlags) options() lnx.Options {
 	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm}
 }
 
+// asked says whether there is a spec at all.
+func (f *linkFlags) asked() bool { return strings.TrimSpace(f.spec()) != "" }
+
+// flagNames puts flags in place of the options that package lnx speaks of.
+var flagNames = strings.NewReplacer(
+	"or Options.Links", "or give --links",
+	"Options.Links", "--links",
+	"Options.Policy", "--policy",
+	"Options.DisableShm", "--disable-shm",
+	"Options.ConnectTimeout", "--timeout",
+)
+
+// leftOut puts a listing's differences into two lists: what is there under another
+// name, and what is not there.
+func leftOut(all []lnx.LeftOut) (notes, left []lnx.LeftOut) {
+	notes, left = []lnx.LeftOut{}, []lnx.LeftOut{}
+	for _, l := range all {
+		l.Reason = flagNames.Replace(l.Reason)
+		if strings.HasPrefix(l.Reason, "became ") || strings.HasPrefix(l.Reason, "is an alias of ") {
+			notes = append(notes, l)
+		} else {
+			left = append(left, l)
+		}
+	}
+	return notes, left
+}
+
 // args are the flags for another process.
 func (f *linkFlags) args() []string {
 	var args []string
@@ -70,9 +98,9 @@ func (f *linkFlags) open(a *app, seed uint64, limit time.Duration) (*lnx.Endpoin
 	}
 	for _, left := range listing.LeftOut {
 		if left.What == wholeLink {
-			a.print(left.String())
+			a.print(flagNames.Replace(left.String()))
 		} else {
-			a.note("%v", left)
+			a.note("%s", flagNames.Replace(left.String()))
 		}
 	}
 	a.note("opens %s", listing.Links[0].Name)

@@ -126,7 +126,7 @@ func (a *app) exitCode(err error) int {
 		a.print("interrupted")
 		return exitInterrupted
 	}
-	a.print(err.Error())
+	a.print(flagNames.Replace(err.Error()))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -221,7 +222,7 @@ func TestBadFlags(t *testing.T) {
 		{"perf lat --links=shm+", "found the end of the spec"},
 		{"perf lat --timeout=0s", "--timeout 0s"},
 		{"perf lat --listen=:1 --connect=:1", "--listen and --connect can't be used together"},
-		{"perf lat --listen=:1 --size=8", "--listen leaves --size"},
+		{"perf lat --listen=:1 --size=8", "--listen leaves everything but"},
 		{"perf lat --connect=nowhere", `"nowhere" is no HOST:PORT`},
 		{"info --links=shm|", "found the end of the spec"},
 		{"demo --links=+", "link spec"},
@@ -251,4 +252,12 @@ func TestVersion(t *testing.T) {
 	got := execute(t, "version")
 	require.Zero(t, got.code, got.stderr)
 	require.Regexp(t, `^golnx .+\nlibfabric headers (\d+\.\d+)\nlibfabric library \d+\.\d+\n$`, got.stdout)
+	text := regexp.MustCompile(`libfabric headers (.*)`).FindStringSubmatch(got.stdout)[1]
+
+	got = execute(t, "version", "--json")
+	require.Zero(t, got.code, got.stderr)
+	var out versions
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &out))
+	require.NotEmpty(t, out.Golnx)
+	require.Equal(t, versions{out.Golnx, text, text}, out)
 }

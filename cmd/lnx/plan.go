@@ -21,12 +21,12 @@ const defaultPeers = 2
 // planCmd foretells the rails.
 type planCmd struct {
 	linkFlags
-	Machine  string   `type:"existingfile" placeholder:"FILE" help:"A described machine (golnx/rail/railtest) instead of this one."`
+	Machine  string   `type:"existingfile" placeholder:"FILE" help:"A described machine (golnx/rail/railtest) instead of this one; of a case file, its domains and peers."`
 	Peers    *int     `placeholder:"N" help:"How many peers to make up, each with the rails of the link. Without it, 2, or those of the machine file."`
 	Local    bool     `help:"The made-up peers are on this node."`
 	Messages int      `default:"4" placeholder:"N" help:"Messages to each peer; they are sent to the peers in turn."`
 	Size     ui.Sizes `placeholder:"BYTES" help:"Size of a message. Without it, 8."`
-	NUMA     int      `name:"numa" default:"-1" help:"The sender's NUMA node, for NEAREST."`
+	NUMA     int      `name:"numa" default:"-1" help:"The NUMA node that the caller of a send is on: a hint that it gives, which NEAREST goes by. -1 is none."`
 	Seed     uint64   `help:"The sender's seed (its rank)."`
 	JSON     bool     `name:"json" help:"Print one JSON object."`
 }
@@ -127,8 +127,9 @@ func railInfos(infos []providers.Info) []rail.Info {
 	return rails
 }
 
-// assumed takes the first link of the spec as it is written, where this machine
-// cannot open any: of the domains that it names, nothing else is known.
+// assumed takes the first link of the spec where this machine cannot open any,
+// because it lacks providers: their domains are those that the spec names, and
+// nothing else is known of them.
 func (c *planCmd) assumed(a *app, env linkspec.Env, why error) (plan, error) {
 	spec := env.Links
 	if c.Links != "" {
@@ -140,38 +141,57 @@ func (c *planCmd) assumed(a *app, env linkspec.Env, why error) (plan, error) {
 	if len(spec) == 0 {
 		return plan{}, why
 	}
-	var machine railtest.Machine
+	p, missing := plan{link: spec[0].String()}, []string(nil)
 	for _, m := range spec[0].Members {
 		traits, ok := providers.Lookup(m.Provider)
-		domains := m.Domains
-		if traits.NodeLocal && len(domains) == 0 {
-			domains = []string{""} // its only one
-		}
-		if !ok || len(domains) == 0 || c.misspelt(m) {
+		switch {
+		case !ok:
 			return plan{}, why // nothing to assume
+		case traits.NodeLocal && (c.DisableShm || env.DisableShm):
+			continue
 		}
-		for _, d := range domains {
-			machine.Domains = append(machine.Domains, rail.Info{Provider: traits.Name, Domain: d, NodeLocal: traits.NodeLocal, NUMA: -1})
+		rails, here, err := c.member(m)
+		switch {
+		case err != nil:
+			return plan{}, err
+		case here:
+		case traits.NodeLocal && len(m.Domains) == 0:
+			rails = []rail.Info{{Name: traits.Name, Provider: traits.Name, NodeLocal: true, NUMA: -1}}
+		case len(m.Domains) == 0:
+			return plan{}, fmt.Errorf("%w\nto plan as if %s were here, name its domains (%s:DOMAIN,DOMAIN), or give --machine", why, m.Provider, m.Provider)
 		}
+		if !here {
+			missing = append(missing, m.Provider)
+		}
+		p.rails = append(p.rails, rails...)
 	}
-	rails, err := machine.Rails(spec[0], c.DisableShm || env.DisableShm)
-	if err != nil {
-		return plan{}, err
+	if len(missing) == 0 {
+		return plan{}, why
 	}
-	a.print(fmt.Sprintf("not this machine's plan, but that of one which has what the link names: %v", why))
-	return plan{link: spec[0].String(), rails: rails}, nil
+	for _, name := range missing {
+		a.print(name + " is not on this machine; planning as if it were")
+	}
+	return p, nil
 }
 
-// misspelt says that a member names what its provider, which is here, has not.
-func (c *planCmd) misspelt(m linkspec.Member) bool {
+// member answers the rails of one member of a link: what this machine has, or if it
+// lacks the provider, what the spec names.
+func (c *planCmd) member(m linkspec.Member) (rails []rail.Info, here bool, err error) {
 	alone := c.options()
-	alone.Links, alone.DisableShm = m.Provider, false
-	if _, err := lnx.Links(alone); err != nil {
-		return false
-	}
 	alone.Links = m.String()
-	_, err := lnx.Links(alone)
-	return err != nil
+	listing, err := lnx.Links(alone)
+	if err == nil {
+		return railInfos(listing.Links[0].Rails), true, nil
+	}
+	alone.Links = m.Provider
+	if _, errProvider := lnx.Links(alone); errProvider == nil {
+		return nil, true, err // a domain is misspelt
+	}
+	traits, _ := providers.Lookup(m.Provider)
+	for _, d := range m.Domains {
+		rails = append(rails, rail.Info{Name: traits.Name + ":" + d, Provider: traits.Name, Domain: d, NodeLocal: traits.NodeLocal, NUMA: -1})
+	}
+	return rails, false, nil
 }
 
 // described takes the first link that the described machine has.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -8,21 +10,34 @@ import (
 )
 
 // versionCmd shows versions.
-type versionCmd struct{}
+type versionCmd struct {
+	JSON bool `name:"json" help:"Print one JSON object."`
+}
 
-// Run prints a line for each version.
+type versions struct {
+	Golnx   string `json:"golnx"`
+	Headers string `json:"libfabric_headers"`
+	Library string `json:"libfabric_library,omitempty"`
+}
+
+// Run prints a line for each version. A library that cannot be used has none; that is
+// an error.
 func (c *versionCmd) Run(a *app) error {
-	version := "unknown"
+	v := versions{Golnx: "unknown", Headers: ofi.HeaderVersion.String()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-	}
-	if _, err := fmt.Fprintf(a.out, "golnx %s\nlibfabric headers %v\n", version, ofi.HeaderVersion); err != nil {
-		return err
+		v.Golnx = info.Main.Version
 	}
 	// Load refuses a library of another version than the headers.
-	if err := ofi.Load(); err != nil {
-		return err
+	unusable := ofi.Load()
+	if unusable == nil {
+		v.Library = v.Headers
 	}
-	_, err := fmt.Fprintf(a.out, "libfabric library %v\n", ofi.HeaderVersion)
-	return err
+	if c.JSON {
+		return errors.Join(json.NewEncoder(a.out).Encode(v), unusable)
+	}
+	_, err := fmt.Fprintf(a.out, "golnx %s\nlibfabric headers %s\n", v.Golnx, v.Headers)
+	if err == nil && unusable == nil {
+		_, err = fmt.Fprintf(a.out, "libfabric library %s\n", v.Library)
+	}
+	return errors.Join(err, unusable)
 }
