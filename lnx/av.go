@@ -72,21 +72,27 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 	if err != nil {
 		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w", fierr.EHostUnreach, err)
 	}
-	if ep.gone(remote) {
+	if ep.gone(remote, loc) {
 		return AddrUnspec, fmt.Errorf("AV.Insert: %v is an endpoint of this process that has closed: %w", remote, ErrPeerDead)
 	}
 	p, fresh := ep.peers.Insert(remote)
 	if !fresh {
 		if p.Data.pid != 0 && p.Data.err == nil && !ep.watch.watches(Addr(p.Addr)) {
-			ep.watchPeer(p.Data, Addr(p.Addr), loc) // it was removed in between
+			return Addr(p.Addr), ep.watchPeer(p.Data, Addr(p.Addr), loc) // it was removed in between
 		}
 		return Addr(p.Addr), nil
 	}
 	p.Data = &peerState{addr: remote}
 	if err := ep.meet(p.Data, Addr(p.Addr), common); err != nil {
-		return AddrUnspec, errors.Join(fmt.Errorf("AV.Insert: %w", err), ep.peers.Remove(p.Addr))
+		err = errors.Join(fmt.Errorf("AV.Insert: %w", err), ep.peers.Remove(p.Addr))
+		ep.farewell()
+		return AddrUnspec, err
 	}
-	ep.watchPeer(p.Data, Addr(p.Addr), loc)
+	if err := ep.watchPeer(p.Data, Addr(p.Addr), loc); err != nil {
+		err = errors.Join(fmt.Errorf("AV.Insert: watch the peer's process: %w", err), ep.peers.Remove(p.Addr))
+		ep.farewell()
+		return AddrUnspec, err
+	}
 	ep.resolveUnknown()
 	return Addr(p.Addr), nil
 }
@@ -213,7 +219,9 @@ func (av *AV) Remove(addr Addr) error {
 		return unknownAddr("AV.Remove", addr)
 	}
 	ep.watch.remove(addr)
-	return ep.peers.Remove(peer.Addr(addr))
+	err := ep.peers.Remove(peer.Addr(addr))
+	ep.farewell()
+	return err
 }
 
 // Lookup answers the address of a peer (fi_av_lookup(3)); its String is the

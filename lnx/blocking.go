@@ -190,7 +190,10 @@ func (ep *Endpoint) withdraw(c *call, why error) error {
 		return why
 	}
 	ep.mu.Unlock()
-	return ep.await(context.Background(), &c.waiter, c.over.Load)
+	for !c.over.Load() { // whatever await says: the buffer is not the caller's yet
+		_ = ep.await(context.Background(), &c.waiter, c.over.Load)
+	}
+	return nil
 }
 
 // waiting answers the receive of a call that waits for a message, under the lock.

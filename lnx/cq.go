@@ -113,9 +113,13 @@ func (q *CQ) grow() {
 func (q *CQ) push(e Entry) {
 	r := q.next()
 	r.Entry, r.err = e, nil
+	q.ep.wait.signalCQ()
 }
 
-func (q *CQ) pushErr(e ErrEntry) { q.next().err = &e }
+func (q *CQ) pushErr(e ErrEntry) {
+	q.next().err = &e
+	q.ep.wait.signalCQ()
+}
 
 // Read fills entries with completions, the oldest first (fi_cq_read(3),
 // fi_cq_readfrom(3)); while none wait it drives the rails. It answers how many;

@@ -65,7 +65,9 @@ type Endpoint struct {
 	starting []providers.Slot
 	one      [1][]byte // scratch of calls with one buffer
 	strays   uint64
-	shm      []shmState // per rail
+	left     []*peerState // removed peers that the rails still know
+	active   int          // messages on their way into buffers
+	shm      []shmState   // per rail
 	// probing counts the probes of shm that are under way.
 	probing int
 	closed  atomic.Bool
@@ -81,6 +83,11 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 	if slices.ContainsFunc(link.Rails, func(r providers.Info) bool { return r.Provider == "shm" }) {
 		// Best effort: what cannot be judged or removed stays.
 		_, _ = shmclean.Remove(shmclean.Roots{})
+		shmOpening.Lock()
+		defer shmOpening.Unlock()
+		if err := roomForRegion("/dev/shm"); err != nil {
+			return nil, err
+		}
 	}
 	// The explicit nil matters: a nil *ofi.Core is no nil providers.Core.
 	core, err := ofi.Open(link.infos, owner, ofi.Options{
@@ -90,6 +97,9 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if err := reserveRegions(core); err != nil {
+		return nil, errors.Join(err, core.Close())
 	}
 	return core, nil
 }
@@ -113,7 +123,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
 	ep.near = link.set.Policy == rail.Nearest
-	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.removePaths(p.Data) })
+	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.left = append(ep.left, p.Data) })
 	if err = ep.watch.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
@@ -291,6 +301,7 @@ func (ep *Endpoint) arrived(r int, src uint64) Addr {
 func (ep *Endpoint) met(slot providers.Slot, r int, from Addr, size uint64) {
 	op := ep.rx.at(slot)
 	op.state, op.rail, op.from = rxActive, int8(r), from
+	ep.active++
 	ep.stats[r].Expected(size)
 }
 
@@ -305,6 +316,7 @@ func (o *owner) Stray(r int, src uint64) providers.Slot {
 		panic("lnx: out of memory for untagged messages")
 	}
 	ep.strays++
+	ep.active++
 	op := ep.rx.at(slot)
 	op.state, op.rail = rxStray, int8(r)
 	return slot
@@ -317,6 +329,7 @@ func (o *owner) Dropped(slot providers.Slot) {
 	ep.stats[op.rail].Error()
 	ep.suq.Remove(slot)
 	ep.claims = slices.DeleteFunc(ep.claims, func(s providers.Slot) bool { return s == slot })
+	ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == slot })
 	*op = rxOp{}
 	ep.core.ReleaseRx(slot)
 }

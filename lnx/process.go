@@ -1,6 +1,7 @@
 package lnx
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,9 +32,20 @@ func (ep *Endpoint) others() []*Endpoint {
 	return slices.Clone(process.open)
 }
 
+// inProcess says that a peer belongs to this very process. A peer without an
+// extension, as of C LNX, can only be told by its shm address, which begins with its
+// process number.
+func (ep *Endpoint) inProcess(remote *peer.Address, loc peer.Locality) bool {
+	if remote.Ext != nil {
+		return remote.Ext.Node == ep.self.Node
+	}
+	pid, _ := processOf(remote, loc)
+	return pid == int(ep.self.Node.PID)
+}
+
 // gone says that a peer of this very process is not open any more.
-func (ep *Endpoint) gone(remote *peer.Address) bool {
-	if remote.Ext == nil || remote.Ext.Node != ep.self.Node {
+func (ep *Endpoint) gone(remote *peer.Address, loc peer.Locality) bool {
+	if !ep.inProcess(remote, loc) {
 		return false
 	}
 	process.mu.Lock()
@@ -44,7 +56,8 @@ func (ep *Endpoint) gone(remote *peer.Address) bool {
 // isAt compares the endpoint's own addresses with a peer's.
 func (ep *Endpoint) isAt(remote *peer.Address) bool {
 	return slices.ContainsFunc(remote.Entries, func(e peer.Entry) bool {
-		return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return string(l.Addr) == string(e.Addr) })
+		addr := bytes.TrimRight(e.Addr, "\x00") // the null byte of a string may be there or not
+		return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return bytes.Equal(bytes.TrimRight(l.Addr, "\x00"), addr) })
 	})
 }
 
@@ -52,7 +65,7 @@ func (ep *Endpoint) isAt(remote *peer.Address) bool {
 // close, under the lock of the one that forgets.
 func (ep *Endpoint) forget(closing *Endpoint) {
 	for p := range ep.peers.All() {
-		if p.Address.Ext == nil || p.Address.Ext.Node != ep.self.Node || !closing.isAt(p.Address) {
+		if !ep.inProcess(p.Address, peer.Locate(ep.self, p.Address)) || !closing.isAt(p.Address) {
 			continue
 		}
 		addr, state := Addr(p.Addr), p.Data

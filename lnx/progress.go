@@ -1,6 +1,8 @@
 package lnx
 
 import (
+	"slices"
+
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -76,7 +78,8 @@ func (ep *Endpoint) takeAll() {
 }
 
 // flooded is when too many unexpected messages wait.
-func (ep *Endpoint) flooded() bool { return ep.suq.Len() >= ep.set.MaxUnexpected }
+// Messages on their way into buffers have to arrive all the same.
+func (ep *Endpoint) flooded() bool { return ep.suq.Len() >= ep.set.MaxUnexpected && ep.active == 0 }
 
 // drain deals with all completions in the core's ring. Nothing that it calls may
 // go into the core's data path, which can move the ring.
@@ -91,6 +94,16 @@ func (ep *Endpoint) drain() {
 			}
 		}
 		ep.core.Consume(len(ready))
+	}
+	ep.farewell()
+}
+
+// farewell takes removed peers out of the rails, which may call back.
+func (ep *Endpoint) farewell() {
+	for len(ep.left) > 0 {
+		state := ep.left[0]
+		ep.left = ep.left[1:]
+		ep.removePaths(state)
 	}
 }
 
@@ -147,6 +160,12 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	}
 	op.buf = nil
 	op.pin.Unpin()
+	if state != rxAbandoned {
+		ep.active--
+	}
+	if len(ep.starting) > 0 { // given up by the provider before it could start
+		ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == c.Slot })
+	}
 	op.ctx, op.state = nil, rxFree
 	ep.core.ReleaseRx(c.Slot)
 	if state != rxActive {
@@ -182,7 +201,6 @@ func (ep *Endpoint) done(e Entry) {
 		return
 	}
 	ep.cq.push(e)
-	ep.wait.signalCQ()
 }
 
 // complete passes a failure on.
@@ -192,5 +210,4 @@ func (ep *Endpoint) complete(e ErrEntry) {
 		return
 	}
 	ep.cq.pushErr(e)
-	ep.wait.signalCQ()
 }

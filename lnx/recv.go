@@ -128,6 +128,7 @@ func (ep *Endpoint) setBuffers(slot providers.Slot, op *rxOp, iov [][]byte) {
 // that cannot take them now is asked again by progress.
 func (ep *Endpoint) startRecv(slot providers.Slot, op *rxOp, state rxState) {
 	op.state = state
+	ep.active++
 	ep.poll.busy(int(op.rail))
 	if len(ep.starting) > 0 || !ep.startNow(slot, op) { // behind those that wait
 		ep.starting = append(ep.starting, slot)
@@ -151,6 +152,7 @@ func (ep *Endpoint) startNow(slot providers.Slot, op *rxOp) bool {
 	if op.state == rxActive {
 		ep.failRx(op, why)
 	}
+	ep.active--
 	*op = rxOp{}
 	ep.core.ReleaseRx(slot)
 	return true
@@ -217,7 +219,7 @@ func (ep *Endpoint) describe(slot providers.Slot, opContext any) Entry {
 
 // checkClaim refuses a context that could not be found again.
 func (ep *Endpoint) checkClaim(opContext any) error {
-	if opContext == nil || !reflect.TypeOf(opContext).Comparable() {
+	if opContext == nil || !reflect.ValueOf(opContext).Comparable() {
 		return fmt.Errorf("TRecvMsg: a claim needs a comparable Context to be found by, not %T: %w", opContext, fierr.EInval)
 	}
 	if ep.findClaim(opContext) >= 0 {
@@ -226,9 +228,15 @@ func (ep *Endpoint) checkClaim(opContext any) error {
 	return nil
 }
 
+// same compares contexts, of which b is comparable; a of another type is different,
+// and of the same type it may hold what is not.
+func same(a, b any) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
+}
+
 func (ep *Endpoint) findClaim(opContext any) int {
 	for i, slot := range ep.claims {
-		if ep.rx.at(slot).ctx == opContext {
+		if same(ep.rx.at(slot).ctx, opContext) {
 			return i
 		}
 	}
@@ -241,7 +249,7 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 		return err
 	}
 	i := -1
-	if m.Context != nil && reflect.TypeOf(m.Context).Comparable() {
+	if m.Context != nil && reflect.ValueOf(m.Context).Comparable() {
 		i = ep.findClaim(m.Context)
 	}
 	if i < 0 {
@@ -277,7 +285,7 @@ func (ep *Endpoint) discard(slot providers.Slot) {
 // which completes with ECANCELED. It answers ENOENT if there is none: it was
 // never posted, or a message has met it already.
 func (ep *Endpoint) Cancel(opContext any) error {
-	if opContext == nil || !reflect.TypeOf(opContext).Comparable() {
+	if opContext == nil || !reflect.ValueOf(opContext).Comparable() {
 		return fmt.Errorf("Cancel: a comparable Context is needed to find the receive, not %T: %w", opContext, fierr.EInval)
 	}
 	ep.lock()
@@ -286,7 +294,7 @@ func (ep *Endpoint) Cancel(opContext any) error {
 		return err
 	}
 	for slot := range ep.posted.All() {
-		if ep.rx.at(slot).ctx == opContext {
+		if same(ep.rx.at(slot).ctx, opContext) {
 			ep.cancel(slot, fierr.ECanceled)
 			return nil
 		}

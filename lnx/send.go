@@ -149,6 +149,10 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	if ep.cq.full() {
 		return fierr.Again
 	}
+	if ep.sends >= ep.set.MaxSends {
+		ep.progress(1)
+		return fierr.Again
+	}
 	path, err := ep.choose(state, size)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -106,7 +106,6 @@ func (ep *Endpoint) goDeaf(r int) {
 		Err:   fierr.EOwnerDead,
 		Rail:  ep.link.Rails[r].Name(),
 	})
-	ep.wait.signalCQ()
 	for slot := range ep.posted.All() {
 		ep.cancel(slot, fierr.EOwnerDead)
 	}

@@ -65,10 +65,20 @@ func (w *waiters) add(x *waiter) {
 	w.mu.Unlock()
 }
 
-func (w *waiters) remove(x *waiter) {
+// remove answers whether x was still waiting; if not, it was signaled, and may have
+// been given the lead.
+func (w *waiters) remove(x *waiter) bool {
 	w.mu.Lock()
-	w.take(func(y *waiter) bool { return x == y })
-	w.mu.Unlock()
+	defer w.mu.Unlock()
+	return w.take(func(y *waiter) bool { return x == y }) != nil
+}
+
+// leave is remove for a waiter that stops waiting: a lead that it was given goes on
+// to the next.
+func (w *waiters) leave(x *waiter) {
+	if !w.remove(x) {
+		w.handOver()
+	}
 }
 
 // take removes and answers the oldest waiter that fits; w.mu is held.
@@ -121,8 +131,16 @@ func (w *waiters) kick() {
 }
 
 func (w *waiters) ring() {
-	one := [8]byte{1}
-	_, _ = unix.Write(w.wakeFD, one[:]) // full is as good as written
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ringLocked()
+}
+
+func (w *waiters) ringLocked() {
+	if w.wakeFD >= 0 {
+		one := [8]byte{1}
+		_, _ = unix.Write(w.wakeFD, one[:]) // full is as good as written
+	}
 }
 
 func (w *waiters) wakeAll() {
@@ -131,7 +149,7 @@ func (w *waiters) wakeAll() {
 	for x := w.take(func(*waiter) bool { return true }); x != nil; x = w.take(func(*waiter) bool { return true }) {
 		x.signal()
 	}
-	w.ring()
+	w.ringLocked()
 }
 
 func (w *waiters) open(fds []int, polled bool, deaths int) (err error) {
@@ -148,7 +166,13 @@ func (w *waiters) open(fds []int, polled bool, deaths int) (err error) {
 	return nil
 }
 
-func (w *waiters) close() error { return unix.Close(w.wakeFD) }
+func (w *waiters) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := unix.Close(w.wakeFD)
+	w.wakeFD = -1
+	return err
+}
 
 // await waits until over answers true, driving the rails or leaving that to
 // another waiter. over is called without locks and must be cheap.
@@ -162,11 +186,11 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 		}
 		ep.wait.add(x)
 		if over() {
-			ep.wait.remove(x)
+			ep.wait.leave(x)
 			return nil
 		}
 		if x.cq && ep.closed.Load() { // Close has the lead, and ends calls only
-			ep.wait.remove(x)
+			ep.wait.leave(x)
 			return ErrClosed
 		}
 		if ep.wait.lead.TryLock() { // given up between the two looks
@@ -179,10 +203,13 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 		case <-x.ch:
 		case <-ctx.Done():
 		}
-		ep.wait.remove(x)
-		if ctx.Err() != nil && !over() {
-			ep.wait.handOver() // in case the lead had just been passed here
-			return ctx.Err()
+		if listed := ep.wait.remove(x); over() || ctx.Err() != nil {
+			if !listed {
+				ep.wait.handOver() // the lead may have been passed here
+			}
+			if !over() {
+				return ctx.Err()
+			}
 		}
 	}
 	return nil

@@ -78,21 +78,26 @@ func (w *watcher) ended() []Addr {
 	return addrs
 }
 
-// watchPeer starts watching a peer, if its process can be seen from here.
-func (ep *Endpoint) watchPeer(state *peerState, addr Addr, loc peer.Locality) {
+// watchPeer starts watching a peer, if its process can be seen from here. It fails
+// for want of descriptors.
+func (ep *Endpoint) watchPeer(state *peerState, addr Addr, loc peer.Locality) error {
 	pid, start := processOf(state.addr, loc)
 	if pid <= 0 || pid == int(ep.self.Node.PID) {
-		return
+		return nil
 	}
 	err := ep.watch.add(addr, pid)
 	if errors.Is(err, unix.ESRCH) || err == nil && start != 0 && startTime(pid) != start {
 		ep.watch.remove(addr)
 		ep.peerEnded(addr, state, pid)
-		return
+		return nil
+	}
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) {
+		return err
 	}
 	if err == nil {
 		state.pid = uint32(pid)
 	}
+	return nil // other kernels and sandboxes have no pidfd
 }
 
 // processOf answers the peer's process in our own PID namespace, 0 if it is
@@ -230,6 +235,7 @@ func (ep *Endpoint) failRecvs(addr Addr) {
 			op := &chunk[j]
 			if op.state == rxActive && op.from == addr && ep.link.Rails[op.rail].NodeLocal {
 				ep.failRx(op, fierr.EHostDown)
+				ep.active--
 				op.state = rxAbandoned
 			}
 		}

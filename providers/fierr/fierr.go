@@ -30,6 +30,7 @@ const (
 	ENoDev        Errno = Errno(syscall.ENODEV)
 	EInval        Errno = Errno(syscall.EINVAL)
 	EPerm         Errno = Errno(syscall.EPERM)
+	ENoSpc        Errno = Errno(syscall.ENOSPC)
 	ENoSys        Errno = Errno(syscall.ENOSYS)
 	ENoMsg        Errno = Errno(syscall.ENOMSG)
 	ENoData       Errno = Errno(syscall.ENODATA)

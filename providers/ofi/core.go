@@ -4,8 +4,6 @@ package ofi
 #include "shim.h"
 #include "signals.h"
 
-#cgo noescape gx_send
-#cgo noescape gx_sendv
 */
 import "C"
 
@@ -13,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"golnx/providers"
@@ -39,6 +38,9 @@ func (o Options) withDefaults() Options {
 	set(&o.AVSize, 64)
 	return o
 }
+
+// signals is held while the process's signal actions may be libfabric's.
+var signals sync.Mutex
 
 // slackChunks is how far the slab of receive entries may grow beyond MaxRx for
 // messages that arrive before their owner stops driving the rails.
@@ -95,6 +97,8 @@ func Open(infos []*Info, owner providers.Owner, opts Options) (*Core, error) {
 		unregisterCore(id)
 		return nil, fail("calloc", -int(fierr.ENoMem), "endpoint")
 	}
+	signals.Lock() // one Open's handlers must not pass for the actions before another
+	defer signals.Unlock()
 	var saved C.struct_gx_signals
 	C.gx_signals_save(&saved)
 	defer C.gx_signals_restore(&saved)
@@ -290,12 +294,14 @@ func (c *Core) Whose(slot providers.Slot) uint64 {
 	return uint64(C.gx_whose(c.rails[rx.rail].c, rx))
 }
 
-// Send implements [providers.Core].
+// Send implements [providers.Core]. The buffers go to C as integers: what C keeps is
+// pinned, the rest op keeps alive, and cgo would otherwise look for pointers in the
+// whole object that a buffer is a part of.
 func (c *Core) Send(rail int, op *providers.SendOp) error {
 	r, tx := handle(unsafe.Pointer(c.rails[rail].c)), handle(unsafe.Pointer(c.txAt(op.Slot)))
 	dest, tag, data, flags := C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags)
 	if op.Count == 1 {
-		return hot("fi_tsend", int(C.gx_send(r, op.IOV[0].Base, C.size_t(op.IOV[0].Len), dest, tag, data, flags, tx)))
+		return hot("fi_tsend", int(C.gx_send(r, handle(op.IOV[0].Base), C.size_t(op.IOV[0].Len), dest, tag, data, flags, tx)))
 	}
 	c.scatter(op)
 	return hot("fi_tsendmsg", int(C.gx_sendv(r, C.size_t(op.Count), dest, tag, data, flags, tx)))

@@ -518,15 +518,16 @@ ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
 	return sendv((struct gx_rail *) rail, count, dest, tag, data, flags, (struct gx_tx *) tx);
 }
 
-ssize_t gx_send(uintptr_t to, const void *buf, size_t len, uint64_t dest,
+ssize_t gx_send(uintptr_t to, uintptr_t base, size_t len, uint64_t dest,
 		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t slot)
 {
 	struct gx_rail *rail = (struct gx_rail *) to;
 	struct gx_tx *tx = (struct gx_tx *) slot;
+	void *buf = (void *) base;
 
 	if (!flags)
 		return fi_tsend(rail->ep, buf, len, NULL, dest, tag, &tx->hdr);
-	rail->core->iov[0].iov_base = (void *) buf;
+	rail->core->iov[0].iov_base = buf;
 	rail->core->iov[0].iov_len = len;
 	return sendv(rail, 1, dest, tag, data, flags, tx);
 }

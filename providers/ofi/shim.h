@@ -141,7 +141,7 @@ void gx_rail_free(struct gx_rail *rail);
 
 // The data path takes its objects as integers, which spares cgo's checks of
 // pointer arguments. They are all C memory.
-ssize_t gx_send(uintptr_t rail, const void *buf, size_t len, uint64_t dest,
+ssize_t gx_send(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
 		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t tx);
 ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
 		 uint64_t data, uint64_t flags, uintptr_t tx);
