@@ -16,6 +16,8 @@ import (
 // doctorCmd looks for what keeps links from working.
 type doctorCmd struct {
 	Clean bool `help:"Remove the shared memory that processes of yours left behind."`
+
+	roots shmclean.Roots // where regions and processes are
 }
 
 // finding is one line of the report.
@@ -113,7 +115,7 @@ func checkShm() []finding {
 
 func (c *doctorCmd) checkRegions() []finding {
 	if !c.Clean {
-		stale, err := shmclean.Find(shmclean.Roots{})
+		stale, err := shmclean.Find(c.roots)
 		switch {
 		case err != nil:
 			return []finding{{"stale regions in /dev/shm", err.Error(), false}}
@@ -122,7 +124,7 @@ func (c *doctorCmd) checkRegions() []finding {
 		}
 		return []finding{{"stale regions in /dev/shm", "none", false}}
 	}
-	removed, err := shmclean.Remove(shmclean.Roots{})
+	removed, err := shmclean.Remove(c.roots)
 	var all []finding
 	for _, r := range removed {
 		all = append(all, finding{r.Path, fmt.Sprintf("left by process %d, removed", r.PID), false})
