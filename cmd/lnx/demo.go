@@ -101,7 +101,7 @@ func (c *demoCmd) phase(a *app, f *linkFlags, disableShm string) (messages int, 
 			if err != nil {
 				return err
 			}
-			reports = append(reports, report{p, f.Links, ep.Link().Name, result})
+			reports = append(reports, report{Params: p, links: f.Links, link: ep.Link().Name, result: result})
 			if err := rightRails(ep.Link().Rails, result.Rails, p.Iters); err != nil {
 				return fmt.Errorf("%s: %w", ui.Size(uint64(size)), err)
 			}

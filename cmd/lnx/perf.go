@@ -15,27 +15,16 @@ import (
 // acceptLimit is how long --listen waits for the other end.
 const acceptLimit = 10 * time.Minute
 
-// defaultSize is that of a message, in bytes.
-const defaultSize = 8
-
 // perfCmd measures.
 type perfCmd struct {
 	Test string `arg:"" help:"What to measure: ${tests}."`
 	linkFlags
-	Size       ui.Sizes      `placeholder:"BYTES" help:"Sizes of messages, as 8,64,4K,1M. Without it, 8."`
-	Iters      *int          `placeholder:"N" help:"Messages or round trips to measure. Without it, by size."`
-	Warmup     *int          `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
-	Window     *int          `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
-	Kind       []string      `placeholder:"KIND" help:"For match, how receives name messages: ${kinds}. Without it, all."`
-	Posted     []int         `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
-	Unexpected []int         `placeholder:"N" help:"For match, unexpected messages that do not match."`
-	Both       bool          `help:"Messages in both directions at once, for rate and bw."`
-	Verify     bool          `help:"Check every byte; slower."`
-	CPUs       cpus          `name:"cpus" placeholder:"LEAD,OTHER" help:"Processors for the two polling ends, as 0,1."`
-	JSON       bool          `name:"json" help:"Print a JSON object for each size."`
-	Listen     string        `placeholder:"HOST:PORT" xor:"ends" help:"Be the other end for one --connect, from another machine or this one."`
-	Connect    string        `placeholder:"HOST:PORT" xor:"ends" help:"Measure with the other end that listens there, instead of starting one."`
-	Timeout    time.Duration `default:"30s" help:"How long to go without progress."`
+	measureFlags
+	reportFlags
+	CPUs    cpus          `name:"cpus" placeholder:"LEAD,OTHER" help:"Processors for the two ends, as 0,1."`
+	Listen  string        `placeholder:"HOST:PORT" xor:"ends" help:"Be the other end for one --connect, from another machine or this one."`
+	Connect string        `placeholder:"HOST:PORT" xor:"ends" help:"Measure with the other end that listens there, instead of starting one."`
+	Timeout time.Duration `default:"30s" help:"How long to go without progress."`
 }
 
 // Validate checks the flags before anything is started.
@@ -54,9 +43,11 @@ func (c *perfCmd) Validate() error {
 			return fmt.Errorf("%q is no HOST:PORT: %w", addr, err)
 		}
 	}
-	if c.Listen != "" && (c.Size != nil || c.Iters != nil || c.Warmup != nil || c.Window != nil ||
-		c.Kind != nil || c.Posted != nil || c.Unexpected != nil || c.Both || c.Verify || c.JSON) {
+	if c.Listen != "" && (c.measureFlags.given() || c.reportFlags.given()) {
 		return errors.New("--listen leaves everything but --links, --policy, --disable-shm, --cpus and --timeout to the end that connects")
+	}
+	if c.CPUs != nil && c.Goroutines != nil {
+		return errors.New("--cpus places the goroutine that polls: with --goroutines there is none")
 	}
 	if c.Test == "" {
 		return nil // kong says so
@@ -78,62 +69,10 @@ func (c *perfCmd) runs() ([]bench.Params, error) {
 	if err != nil || test.Help == "" {
 		return nil, fmt.Errorf("there is no test %q: there are %s", c.Test, testHelp())
 	}
-	sizes := c.Size
-	if sizes == nil {
-		sizes = ui.Sizes{defaultSize}
+	if err := c.reportFlags.check(test); err != nil {
+		return nil, err
 	}
-	var runs []bench.Params
-	for _, size := range sizes {
-		p := test.Defaults(size)
-		p.Verify, p.Both = c.Verify, c.Both
-		if c.Iters != nil {
-			p.Iters, p.Warmup = *c.Iters, *c.Iters/10
-		}
-		if c.Warmup != nil {
-			p.Warmup = *c.Warmup
-		}
-		if c.Window != nil {
-			p.Window = *c.Window
-		}
-		for _, p := range c.matching(p) {
-			if err := p.Validate(); err != nil {
-				return nil, err
-			}
-			runs = append(runs, p)
-		}
-	}
-	return runs, nil
-}
-
-// defaultPosted are the depths that match is run at.
-var defaultPosted = []int{0, 10, 100, 1000, 10_000, 100_000}
-
-// matching answers p once for every kind and depth.
-func (c *perfCmd) matching(p bench.Params) []bench.Params {
-	kinds, posted := c.Kind, c.Posted
-	if p.Kind == "" && kinds == nil && posted == nil && c.Unexpected == nil {
-		return []bench.Params{p}
-	}
-	if kinds == nil {
-		kinds = bench.Kinds
-	}
-	if posted == nil && c.Unexpected == nil {
-		posted = defaultPosted
-	}
-	var all []bench.Params
-	for _, kind := range kinds {
-		for _, n := range posted {
-			q := p
-			q.Kind, q.Posted = kind, n
-			all = append(all, q)
-		}
-		for _, n := range c.Unexpected {
-			q := p
-			q.Kind, q.Unexpected = kind, n
-			all = append(all, q)
-		}
-	}
-	return all
+	return c.measureFlags.runs(test)
 }
 
 // Run is one of the ends, or both.
@@ -148,11 +87,11 @@ func (c *perfCmd) Run(a *app) error {
 	var reports []report
 	lead := func(s *bench.Session, ep *lnx.Endpoint) error {
 		for _, p := range runs {
-			result, err := c.measure(a, s, p)
+			p, result, err := c.measure(a, s, p)
 			if err != nil {
 				return err
 			}
-			reports = append(reports, report{p, c.spec(), ep.Link().Name, result})
+			reports = append(reports, report{Params: p, links: c.spec(), link: ep.Link().Name, result: result})
 		}
 		return nil
 	}
@@ -161,16 +100,20 @@ func (c *perfCmd) Run(a *app) error {
 	} else {
 		err = withChild(a, &c.linkFlags, c.Timeout, c.CPUs, lead)
 	}
-	return errors.Join(err, c.print(a, reports)) // what was measured before a failure, too
+	return errors.Join(err, c.reportFlags.print(a, reports)) // what was measured before a failure, too
 }
 
 // measure runs one test and shows how far it is.
-func (c *perfCmd) measure(a *app, s *bench.Session, p bench.Params) (bench.Result, error) {
+func (c *perfCmd) measure(a *app, s *bench.Session, p bench.Params) (bench.Params, bench.Result, error) {
 	what := fmt.Sprintf("%s, %s", p.Test, ui.Size(uint64(p.Size)))
-	a.note("runs %s, %d times after %d", what, p.Iters, p.Warmup)
-	stop := ui.Progress(a.err, what, int64(p.Iters+p.Warmup), s.Done.Load)
-	defer stop()
-	return s.Run(p)
+	if c.Duration == nil {
+		a.note("runs %s, %d times after %d", what, p.Iters, p.Warmup)
+		stop := ui.Progress(a.err, what, int64(p.Iters+p.Warmup), s.Done.Load)
+		defer stop()
+	} else {
+		a.note("runs %s for about %v", what, *c.Duration)
+	}
+	return c.measureFlags.run(s, p)
 }
 
 func (c *perfCmd) connect(a *app, lead func(*bench.Session, *lnx.Endpoint) error) error {

@@ -22,9 +22,9 @@ type measured struct {
 	Size    int
 	Iters   int
 	Window  int
-	HalfRTT bench.HalfRTT `json:"half_rtt_us"`
-	Msgs    float64       `json:"msgs_per_s"`
-	Bytes   float64       `json:"bytes_per_s"`
+	HalfRTT bench.Spread `json:"half_rtt_us"`
+	Msgs    float64      `json:"msgs_per_s"`
+	Bytes   float64      `json:"bytes_per_s"`
 	Rails   []bench.RailCount
 }
 

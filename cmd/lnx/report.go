@@ -16,57 +16,66 @@ type report struct {
 	links  string // as asked for
 	link   string // as opened
 	result bench.Result
+	// percentiles says that they are wanted.
+	percentiles bool
 }
 
-// MarshalJSON keeps the order of fields: what was run, what was measured, and
-// which rails carried it.
-func (r report) MarshalJSON() ([]byte, error) {
-	var o object
-	o.add("test", r.Test)
-	o.add("links", r.links)
-	o.add("size", r.Size)
-	o.add("iters", r.Iters)
+// field is a part of a report by its name in JSON.
+type field struct {
+	key   string
+	value any
+}
+
+// fields answers them in order: what was run, what was measured, and which rails
+// carried it.
+func (r report) fields() []field {
+	all := []field{{"test", r.Test}, {"links", r.links}, {"size", r.Size}, {"iters", r.Iters}}
 	if r.Window != 0 {
-		o.add("window", r.Window)
+		all = append(all, field{"window", r.Window})
 	}
 	if r.Both {
-		o.add("both", true)
+		all = append(all, field{"both", true})
+	}
+	if r.Goroutines != 0 {
+		all = append(all, field{"goroutines", r.Goroutines})
 	}
 	if r.Kind != "" {
-		o.add("kind", r.Kind)
-		o.add("posted", r.Posted)
-		o.add("unexpected", r.Unexpected)
+		all = append(all, field{"kind", r.Kind}, field{"posted", r.Posted}, field{"unexpected", r.Unexpected})
 	}
-	o.add(r.result.Key, r.result.Value)
-	o.add("rails", r.result.Rails)
-	return o.bytes()
-}
-
-// object is a JSON object whose fields stay in order.
-type object struct {
-	text []byte
-	err  error
-}
-
-func (o *object) add(key string, v any) {
-	k, err := json.Marshal(key)
-	o.err = errors.Join(o.err, err)
-	b, err := json.Marshal(v)
-	o.err = errors.Join(o.err, err)
-	sep := byte(',')
-	if o.text == nil {
-		sep = '{'
+	all = append(all, field{r.result.Key, r.result.Value})
+	if r.percentiles && r.result.Times != nil {
+		all = append(all, field{"percentiles_us", r.result.Times.Percentiles()})
 	}
-	o.text = append(append(append(append(o.text, sep), k...), ':'), b...)
+	return append(all, field{"rails", r.result.Rails})
 }
 
-func (o *object) bytes() ([]byte, error) { return append(o.text, '}'), o.err }
+// MarshalJSON keeps the order of the fields.
+func (r report) MarshalJSON() ([]byte, error) {
+	text := []byte{'{'}
+	for i, f := range r.fields() {
+		key, err := json.Marshal(f.key)
+		value, err2 := json.Marshal(f.value)
+		if err = errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(append(text, key...), ':'), value...)
+	}
+	return append(text, '}'), nil
+}
 
-func (c *perfCmd) print(a *app, reports []report) error {
-	if len(reports) == 0 {
+func (f reportFlags) print(a *app, reports []report) error {
+	for i := range reports {
+		reports[i].percentiles = f.Percentiles || f.CSV
+	}
+	switch {
+	case len(reports) == 0:
 		return nil
-	}
-	if c.JSON {
+	case f.CSV:
+		return printCSV(a.out, reports)
+	case f.JSON:
 		enc := json.NewEncoder(a.out)
 		for _, r := range reports {
 			if err := enc.Encode(r); err != nil {
@@ -75,10 +84,16 @@ func (c *perfCmd) print(a *app, reports []report) error {
 		}
 		return nil
 	}
-	return printReports(a, reports)
+	err := printTable(a, reports)
+	if f.Histogram {
+		for _, r := range reports {
+			err = errors.Join(err, printHistogram(a, r))
+		}
+	}
+	return err
 }
 
-func printReports(a *app, reports []report) error {
+func printTable(a *app, reports []report) error {
 	first := reports[0]
 	var head []any
 	var right []string
@@ -86,17 +101,7 @@ func printReports(a *app, reports []report) error {
 		head = append(head, cell.Head)
 		right = append(right, cell.Head)
 	}
-	title := fmt.Sprintf("%s over %s", first.Test, first.link)
-	if first.Window != 0 {
-		title += fmt.Sprintf(", window %d", first.Window)
-	}
-	if first.Both {
-		title += ", both ways"
-	}
-	if first.Verify {
-		title += ", every byte verified"
-	}
-	t := ui.NewTable(title, right...)
+	t := ui.NewTable(title(first), right...)
 	t.AppendHeader(append(head, "rails: sent / received"))
 	for _, r := range reports {
 		var row []any
@@ -108,6 +113,24 @@ func printReports(a *app, reports []report) error {
 	return ui.Print(a.out, t)
 }
 
+// title says what all rows of a table have in common.
+func title(r report) string {
+	title := fmt.Sprintf("%s over %s", r.Test, r.link)
+	if r.Window != 0 {
+		title += fmt.Sprintf(", window %d", r.Window)
+	}
+	if r.Both {
+		title += ", both ways"
+	}
+	if r.Goroutines != 0 {
+		title += fmt.Sprintf(", blocking calls of %d goroutines", r.Goroutines)
+	}
+	if r.Verify {
+		title += ", every byte verified"
+	}
+	return title
+}
+
 // cells are a row of the table, but for the rails.
 func cells(r report) []bench.Cell {
 	cells := []bench.Cell{{Head: "size", Text: ui.Size(uint64(r.Size))}, {Head: "iterations", Text: strconv.Itoa(r.Iters)}}
@@ -115,5 +138,23 @@ func cells(r report) []bench.Cell {
 		cells = append(cells, bench.Cell{Head: "kind", Text: r.Kind},
 			bench.Cell{Head: "posted", Text: strconv.Itoa(r.Posted)}, bench.Cell{Head: "unexpected", Text: strconv.Itoa(r.Unexpected)})
 	}
-	return append(cells, r.result.Cells...)
+	cells = append(cells, r.result.Cells...)
+	if r.percentiles && r.result.Times != nil {
+		cells = append(cells, r.result.Times.Percentiles().Cells()...)
+	}
+	return cells
+}
+
+func printHistogram(a *app, r report) error {
+	title := fmt.Sprintf("%s, %s", r.Test, ui.Size(uint64(r.Size)))
+	if r.Kind != "" {
+		title += fmt.Sprintf(", %s, %d posted, %d unexpected", r.Kind, r.Posted, r.Unexpected)
+	}
+	var counts []ui.Count
+	for _, bar := range r.result.Times.Distribution() {
+		if bar.Count > 0 {
+			counts = append(counts, ui.Count{Value: r.result.Times.US(max(1, bar.To)), N: bar.Count})
+		}
+	}
+	return ui.Histogram(a.out, title, "us", counts)
 }

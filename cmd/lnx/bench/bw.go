@@ -24,7 +24,7 @@ func leadBW(e *End, p Params) (Result, error) {
 	}
 	rate := math.Round(float64(p.streamed()) * float64(p.Size) / took.Seconds())
 	return Result{
-		Key: "bytes_per_s", Value: rate, Rails: rails,
+		Key: "bytes_per_s", Value: rate, Rails: rails, Took: took,
 		Cells: []Cell{
 			{"bandwidth [GB/s]", fmt.Sprintf("%.3f", rate/1e9)},
 			{"[Gbit/s]", fmt.Sprintf("%.2f", rate*8/1e9)},

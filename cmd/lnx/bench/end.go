@@ -120,15 +120,32 @@ func (e *End) read() ([]lnx.Entry, error) {
 	n, err := e.EP.CQ().Read(e.entries[:])
 	switch err {
 	case nil:
-		e.idle = 0
-		for i := range n {
-			e.entries[i].Context.(*slot).busy--
-		}
-		return e.entries[:n], nil
+		return e.finished(n), nil
 	case fierr.Again:
 		return nil, e.rest()
 	}
 	return nil, e.failure(err)
+}
+
+// wait is poll that sleeps.
+func (e *End) wait(ctx context.Context) ([]lnx.Entry, error) {
+	n, err := e.EP.CQ().Wait(ctx, e.entries[:])
+	switch {
+	case err == nil:
+		return e.finished(n), nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, e.failure(err)
+}
+
+// finished answers the first n of the entries that were read.
+func (e *End) finished(n int) []lnx.Entry {
+	e.idle = 0
+	for i := range n {
+		e.entries[i].Context.(*slot).busy--
+	}
+	return e.entries[:n]
 }
 
 // failure answers the failed operation that an error of the CQ stands for.

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -12,18 +10,17 @@ import (
 
 func init() {
 	Register(Test{
-		Name:   "lat",
-		Help:   "half round trip of one message at a time",
-		Iters:  latIters,
-		Lead:   leadLat,
-		Follow: followLat,
+		Name:       "lat",
+		Help:       "half round trip of one message at a time",
+		Times:      true,
+		Goroutines: true,
+		Iters:      latIters,
+		Lead:       leadLat,
+		Follow:     followLat,
 	})
 }
 
 func latIters(size int) int { return min(100_000, max(100, 1<<30/max(size, 1))) }
-
-// longest bounds what the histogram tells apart, in ns; more counts as that much.
-const longest = int64(100 * time.Second)
 
 // pingPong has one end's state of the test. Two receives are posted ahead, so that
 // none is posted between a message and its answer.
@@ -85,6 +82,10 @@ func (t *pingPong) listen() error {
 	if err != nil {
 		return err
 	}
+	return t.take(done)
+}
+
+func (t *pingPong) take(done []lnx.Entry) error {
 	for i := range done {
 		if done[i].Flags&lnx.FlagRecv == 0 || done[i].Tag&tagDecoy != 0 {
 			continue
@@ -133,13 +134,6 @@ func (t *pingPong) lead(first, n int, histogram *hdrhistogram.Histogram) (time.D
 	return total, t.postNext()
 }
 
-func record(h *hdrhistogram.Histogram, d time.Duration) error {
-	if h == nil {
-		return nil
-	}
-	return h.RecordValue(min(int64(d), longest))
-}
-
 // begin posts the first receives.
 func (t *pingPong) begin() error {
 	for range t.in {
@@ -156,34 +150,42 @@ func (t *pingPong) measure() (Result, error) {
 		return Result{}, err
 	}
 	t.mark()
-	histogram := hdrhistogram.New(1, longest, 3)
-	total, err := t.lead(t.p.Warmup, t.p.Iters, histogram)
+	times := newTimes(2)
+	took, err := t.lead(t.p.Warmup, t.p.Iters, times.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
-	return latResult(total, t.p.Iters, histogram, t.railCounts()), nil
+	return latResult(took, t.p.Iters, times, t.railCounts()), nil
 }
 
 // follow answers every message.
 func (t *pingPong) follow() error {
 	for i := range t.p.total() {
-		if err := t.hear(); err != nil {
-			return err
-		}
-		if err := t.say(i); err != nil {
-			return err
-		}
-		if err := t.postNext(); err != nil {
-			return err
-		}
-		if err := t.tell(i); err != nil {
+		if err := t.answer(i, t.hear); err != nil {
 			return err
 		}
 	}
 	return t.settle(&t.out)
 }
 
+// answer hears message i and answers it.
+func (t *pingPong) answer(i int, hear func() error) error {
+	if err := hear(); err != nil {
+		return err
+	}
+	if err := t.say(i); err != nil {
+		return err
+	}
+	if err := t.postNext(); err != nil {
+		return err
+	}
+	return t.tell(i)
+}
+
 func leadLat(e *End, p Params) (Result, error) {
+	if p.Goroutines > 0 {
+		return leadBlockingLat(e, p)
+	}
 	t := newPingPong(e, p, tagLead, tagFollow)
 	if err := t.begin(); err != nil {
 		return Result{}, err
@@ -192,6 +194,9 @@ func leadLat(e *End, p Params) (Result, error) {
 }
 
 func followLat(e *End, p Params) error {
+	if p.Goroutines > 0 {
+		return newBlocking(e, p, tagFollow, tagLead).follow((*worker).pong)
+	}
 	t := newPingPong(e, p, tagFollow, tagLead)
 	if err := t.begin(); err != nil {
 		return err
@@ -202,26 +207,9 @@ func followLat(e *End, p Params) error {
 	return t.follow()
 }
 
-// HalfRTT has half round trips in microseconds.
-type HalfRTT struct {
-	P50  float64 `json:"p50"`
-	P99  float64 `json:"p99"`
-	Mean float64 `json:"mean"`
-}
-
-func latResult(total time.Duration, iters int, h *hdrhistogram.Histogram, rails []RailCount) Result {
-	half := func(ns float64) float64 { return math.Round(ns/2*10) / 1e4 } // to 0.1 ns
-	v := HalfRTT{
-		P50:  half(float64(h.ValueAtQuantile(50))),
-		P99:  half(float64(h.ValueAtQuantile(99))),
-		Mean: half(float64(total.Nanoseconds()) / float64(iters)),
-	}
-	return Result{
-		Key: "half_rtt_us", Value: v, Rails: rails,
-		Cells: []Cell{
-			{"p50 [us]", fmt.Sprintf("%.3f", v.P50)},
-			{"p99 [us]", fmt.Sprintf("%.3f", v.P99)},
-			{"mean [us]", fmt.Sprintf("%.3f", v.Mean)},
-		},
-	}
+// latResult has half round trips. The mean is that of the whole time.
+func latResult(took time.Duration, iters int, times *Times, rails []RailCount) Result {
+	v := times.spread()
+	v.Mean = times.us(float64(took.Nanoseconds()) / float64(iters))
+	return Result{Key: "half_rtt_us", Value: v, Rails: rails, Took: took, Times: times, Cells: v.cells("")}
 }

@@ -22,8 +22,9 @@ const (
 func init() {
 	Register(Test{
 		Name:     "match",
-		Help:     "the same with many receives or messages waiting that do not match",
+		Help:     "half round trip with many receives or messages waiting that do not match",
 		Matching: true,
+		Times:    true,
 		Iters:    latIters,
 		Lead: func(e *End, p Params) (r Result, err error) {
 			t := newMatch(e, p, tagLead, tagFollow)

@@ -92,6 +92,32 @@ func (s *Session) Run(p Params) (r Result, err error) {
 	return r, err
 }
 
+// RunFor is Run with as many iterations as take some time, about, and answers what
+// was run in the end. Shorter runs come before, to learn how many those are.
+func (s *Session) RunFor(p Params, d time.Duration) (Params, Result, error) {
+	pilot := p
+	pilot.Warmup = 0
+	for pilot.Iters = pilotIters; ; pilot.Iters = min(pilot.Iters*pilotGrows, MaxIters) {
+		r, err := s.Run(pilot)
+		if err != nil {
+			return p, r, err
+		}
+		if r.Took > d/(2*pilotGrows) || pilot.Iters == MaxIters {
+			p.Iters = int(min(max(1, float64(pilot.Iters)*float64(d)/float64(r.Took)), MaxIters))
+			break
+		}
+	}
+	r, err := s.Run(p)
+	return p, r, err
+}
+
+// A run that says how long others take has at first pilotIters iterations, then so
+// many times more until it is long enough.
+const (
+	pilotIters = 10
+	pilotGrows = 10
+)
+
 func (s *Session) begin() {
 	s.Done.Store(0)
 	s.end.idle = 0

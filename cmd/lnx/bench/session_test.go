@@ -87,6 +87,9 @@ func TestEveryTestRuns(t *testing.T) {
 			if test.Matching {
 				requireMatching(t, s, p)
 			}
+			if test.Goroutines {
+				requireGoroutines(t, s, p)
+			}
 		}
 	}
 	require.NoError(t, s.Bye())
@@ -117,6 +120,53 @@ func requireMatching(t *testing.T, s *Session, p Params) {
 			requireRun(t, s, p)
 		}
 	}
+}
+
+func requireGoroutines(t *testing.T, s *Session, p Params) {
+	t.Helper()
+	p.Both = false
+	for _, n := range []int{1, 8, 100} { // some with nothing to do in the warm-up, or at all
+		p.Goroutines = n
+		r, err := s.Run(p)
+		require.NoError(t, err, "%+v", p)
+		require.GreaterOrEqual(t, r.Rails[0].Tx, uint64(p.Iters))
+		if r.Times != nil {
+			require.EqualValues(t, p.Iters, r.Times.TotalCount())
+		}
+	}
+}
+
+func TestRunFor(t *testing.T) {
+	s, served := sessions(t, "")
+	const d = 50 * time.Millisecond
+	p, r, err := s.RunFor(Params{Test: "lat", Size: 8, Iters: 1}, d)
+	require.NoError(t, err)
+	require.Greater(t, p.Iters, pilotIters)
+	require.Greater(t, r.Took, d/20) // whatever else the machine does
+	require.EqualValues(t, p.Iters, r.Times.TotalCount())
+	require.NoError(t, s.Bye())
+	require.NoError(t, <-served)
+}
+
+// A goroutine that fails takes the others along, at both ends.
+func TestFailureOfOneGoroutine(t *testing.T) {
+	e := &End{EP: open(t), Done: new(atomic.Int64), ctx: t.Context(), limit: limit}
+	b := newBlocking(e, Params{Goroutines: 4}, tagLead, tagFollow)
+	err := b.run(4, func(t *worker, ctx context.Context, n int) error {
+		if t == b.workers[2] {
+			return errBroken
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.Equal(t, errBroken, err)
+}
+
+func TestGoroutinesWithoutProgress(t *testing.T) {
+	e := &End{EP: open(t), Done: new(atomic.Int64), ctx: t.Context(), limit: time.Millisecond}
+	b := newBlocking(e, Params{Goroutines: 2}, tagLead, tagFollow)
+	err := b.run(2, func(_ *worker, ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() })
+	require.ErrorContains(t, err, "no message came or went for 1ms")
 }
 
 // broken is a test whose following end fails when the leading end waits for it.

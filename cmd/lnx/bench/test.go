@@ -2,9 +2,11 @@ package bench
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Test is one kind of test.
@@ -17,6 +19,10 @@ type Test struct {
 	Window int
 	// Both says that it can run in both directions at once.
 	Both bool
+	// Times says that it has Result.Times.
+	Times bool
+	// Goroutines says that it has Params.Goroutines.
+	Goroutines bool
 	// Matching says that it has Params.Kind, Posted and Unexpected.
 	Matching bool
 	// Iters is the default of Params.Iters for messages of a size.
@@ -59,15 +65,20 @@ type Params struct {
 	Kind       string `json:"kind,omitempty"`
 	Posted     int    `json:"posted,omitempty"`
 	Unexpected int    `json:"unexpected,omitempty"`
-	Verify     bool   `json:"verify,omitempty"`
+	// Goroutines is how many there are at each end, with blocking calls; 0 is one
+	// that polls.
+	Goroutines int  `json:"goroutines,omitempty"`
+	Verify     bool `json:"verify,omitempty"`
 }
 
 // Limits of Params. MaxBuffers bounds what one end allocates for a run, in bytes.
 const (
-	MaxIters   = 1_000_000_000
-	MaxWindow  = 1 << 14
-	MaxDepth   = 1_000_000
-	MaxBuffers = 512 << 20
+	MaxIters  = 1_000_000_000
+	MaxWindow = 1 << 14
+	MaxDepth  = 1_000_000
+
+	MaxGoroutines = 1024
+	MaxBuffers    = 512 << 20
 )
 
 // buffersPerPlace is how many buffers an end may need for each place in a window.
@@ -94,6 +105,14 @@ func (p Params) Validate() error {
 		return fmt.Errorf("--window %d: 1 to %d are possible", p.Window, MaxWindow)
 	case p.Both && !test.Both:
 		return fmt.Errorf("--both: %s has messages in both directions anyway", test.Name)
+	case p.Goroutines != 0 && !test.Goroutines:
+		return fmt.Errorf("--goroutines %d: %s has one at each end", p.Goroutines, test.Name)
+	case p.Goroutines < 0 || p.Goroutines > MaxGoroutines:
+		return fmt.Errorf("--goroutines %d: 1 to %d are possible", p.Goroutines, MaxGoroutines)
+	case p.Size*p.Goroutines > MaxSize:
+		return fmt.Errorf("--goroutines %d with --size %d: the product may be %d bytes at most", p.Goroutines, p.Size, MaxSize)
+	case p.Goroutines != 0 && p.Both:
+		return errors.New("--both: a goroutine with blocking calls does one thing at a time")
 	case p.Size*max(p.Window, 1) > MaxSize:
 		return fmt.Errorf("--window %d with --size %d: the product may be %d bytes at most", p.Window, p.Size, MaxSize)
 	}
@@ -136,6 +155,10 @@ type Result struct {
 	Cells []Cell
 	// Rails are the leading end's, over the measured messages.
 	Rails []RailCount
+	// Took is how long the measured part took.
+	Took time.Duration
+	// Times are the single times, if the test has any.
+	Times *Times
 }
 
 // Cell is one figure with its column's heading.

@@ -27,6 +27,10 @@ func TestValidateParams(t *testing.T) {
 		"--posted 1000001":           func(p *Params) { match(p); p.Posted = MaxDepth + 1 },
 		"--unexpected -1":            func(p *Params) { match(p); p.Unexpected = -1 },
 		"match each other":           func(p *Params) { match(p); p.Posted, p.Unexpected = 1, 1 },
+		"has one at each end":        func(p *Params) { p.Goroutines = 1 },
+		"--goroutines 1025":          func(p *Params) { p.Test, p.Goroutines = "rate", MaxGoroutines+1 },
+		"--goroutines 4 with":        func(p *Params) { p.Test, p.Goroutines, p.Size, p.Window = "rate", 4, MaxSize/2, 1 },
+		"does one thing at a time":   func(p *Params) { p.Test, p.Goroutines, p.Both = "rate", 1, true },
 		"in both directions anyway":  func(p *Params) { p.Test, p.Window, p.Both = "lat", 0, true },
 	} {
 		p := good

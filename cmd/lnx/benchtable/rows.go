@@ -3,6 +3,7 @@ package benchtable
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Row is one comparison.
@@ -84,7 +85,7 @@ func Rows() []Row {
 			lat(ours(link, "lat --size 4194304", 1500)),
 			[]Figure{lat(cLNX("lat --size 4194304", 1500)), lat(cShm("lat --size 4194304", 1500))}, 1.03, false,
 		},
-	}, matching(link))
+	}, matching(link), many(), idle())
 }
 
 // matching compares waiting for one message among many with waiting for one alone.
@@ -103,6 +104,45 @@ func matching(link string) []Row {
 		rows = append(rows,
 			Row{"half RTT 8 B with 100,000 posted / with none, " + kind, "us", at(kind, 100_000, 0), none, 1.3, false},
 			Row{"half RTT 8 B with 100,000 unexpected / with none, " + kind, "us", at(kind, 0, 100_000), none, 0, false})
+	}
+	return rows
+}
+
+// many compares a busy rail that has many idle ones beside it with the same alone.
+func many() []Row {
+	const n = 14
+	var rails []string
+	for i := range n {
+		rails = append(rails, fmt.Sprintf("rail%d", i+1))
+	}
+	others := strings.Join(rails, ",")
+	among := func(links string, iters int) Figure {
+		c := ours(links, "lat", iters)
+		c.Rails = n
+		return lat(c)
+	}
+	return []Row{
+		{
+			"half RTT 8 B, shm with 14 idle tcp rails / shm alone", "us",
+			among("shm+tcp:"+others, 500_000), []Figure{among("shm", 500_000)}, 1.2, false,
+		},
+		{
+			"half RTT 8 B, tcp:lo with 14 idle tcp rails / alone", "us",
+			among("tcp:lo,"+others, 40_000), []Figure{among("tcp:lo", 40_000)}, 1.2, false,
+		},
+	}
+}
+
+// idle is what waiting costs.
+func idle() (rows []Row) {
+	for _, l := range []struct {
+		links  string
+		wakeUp float64
+	}{{"tcp:lo", 100}, {"shm", 200}, {"shm+tcp:lo", 200}} {
+		c := ours(l.links, "idle", 100)
+		rows = append(rows,
+			Row{"idle CPU, " + l.links, "%", Figure{c, "", "idle.cpu_percent"}, nil, 2, false},
+			Row{"wake-up p50, " + l.links, "us", Figure{c, "", "idle.wakeup_us.p50"}, nil, l.wakeUp, false})
 	}
 	return rows
 }

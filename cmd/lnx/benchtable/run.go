@@ -130,6 +130,13 @@ func (b *bench) argv(c Command) ([]string, error) {
 	if c.Program == "lnx" {
 		argv = []string{b.Lnx}
 	}
+	if c.Rails > 0 {
+		prefix, err := withRails(c.Rails)
+		if err != nil {
+			return nil, err
+		}
+		argv = append(prefix, argv...)
+	}
 	argv = append(argv, strings.Fields(c.Args)...)
 	if c.Program == "lnx" {
 		argv = append(argv, "--json")

@@ -3,7 +3,6 @@ package benchtable
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"golnx/cmd/lnx/ui"
 )
@@ -17,13 +16,23 @@ func Print(w io.Writer, results []Result, rounds int) error {
 	for _, r := range results {
 		t.AppendRow(append([]any{r.Name}, cells(r)...))
 	}
-	return ui.Print(w, t)
+	if err := ui.Print(w, t); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Skipped != "" {
+			if _, err := fmt.Fprintf(w, "%s: skipped: %s\n", r.Name, r.Skipped); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func cells(r Result) []any {
 	switch {
 	case r.Skipped != "":
-		return []any{"", "", "", "", "", "skipped: " + r.Skipped}
+		return []any{"", "", "", "", "", "skipped"}
 	case r.Failed != "":
 		return []any{"", "", "", "", "", "failed"}
 	}
@@ -53,6 +62,9 @@ func figure(v float64, unit string) string {
 	if unit == "msg/s" {
 		return fmt.Sprintf("%.2f M %s", v/1e6, unit)
 	}
-	digits := max(0, 2-int(math.Floor(math.Log10(max(v, 1e-3)))))
+	digits := 3
+	for x := v; x >= 1 && digits > 0; x /= 10 {
+		digits--
+	}
 	return fmt.Sprintf("%.*f %s", digits, v, unit)
 }

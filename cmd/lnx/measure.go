@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"golnx/cmd/lnx/bench"
+	"golnx/cmd/lnx/ui"
+)
+
+// measureFlags say what the end that leads measures.
+type measureFlags struct {
+	Size       ui.Sizes       `placeholder:"BYTES" help:"Sizes of messages, as 8,64,4K,1M. Without it, 8."`
+	Iters      *int           `placeholder:"N" xor:"length" help:"Messages or round trips to measure. Without it, by size."`
+	Duration   *time.Duration `placeholder:"TIME" xor:"length" help:"Measure about as long, as 2s, instead of a number of iterations."`
+	Warmup     *int           `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
+	Window     *int           `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
+	Both       bool           `help:"For rate and bw, messages in both directions at once."`
+	Goroutines *int           `placeholder:"N" help:"For lat and rate, so many goroutines at each end with blocking calls, instead of one that polls."`
+	Kind       []string       `placeholder:"KIND" help:"For match, how receives name messages: ${kinds}. Without it, all."`
+	Posted     []int          `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
+	Unexpected []int          `placeholder:"N" help:"For match, unexpected messages that do not match."`
+	Verify     bool           `help:"Check every byte; slower."`
+}
+
+// given says whether any flag was.
+func (f measureFlags) given() bool { return !reflect.ValueOf(f).IsZero() }
+
+// defaultSize is that of a message, in bytes.
+const defaultSize = 8
+
+// maxDuration bounds --duration.
+const maxDuration = time.Hour
+
+// runs answers what is to be run of a test.
+func (f *measureFlags) runs(test bench.Test) ([]bench.Params, error) {
+	sizes := f.Size
+	if sizes == nil {
+		sizes = ui.Sizes{defaultSize}
+	}
+	if f.Duration != nil && (*f.Duration <= 0 || *f.Duration > maxDuration) {
+		return nil, fmt.Errorf("--duration %v: it can be up to %v", *f.Duration, maxDuration)
+	}
+	if f.Goroutines != nil && *f.Goroutines < 1 {
+		return nil, fmt.Errorf("--goroutines %d: 1 to %d are possible", *f.Goroutines, bench.MaxGoroutines)
+	}
+	var runs []bench.Params
+	for _, size := range sizes {
+		for _, p := range f.matching(f.params(test, size)) {
+			if err := p.Validate(); err != nil {
+				return nil, err
+			}
+			runs = append(runs, p)
+		}
+	}
+	return runs, nil
+}
+
+func (f *measureFlags) params(test bench.Test, size int) bench.Params {
+	p := test.Defaults(size)
+	p.Verify, p.Both = f.Verify, f.Both
+	if f.Iters != nil {
+		p.Iters, p.Warmup = *f.Iters, *f.Iters/10
+	}
+	if f.Warmup != nil {
+		p.Warmup = *f.Warmup
+	}
+	if f.Window != nil {
+		p.Window = *f.Window
+	}
+	if f.Goroutines != nil {
+		p.Goroutines = *f.Goroutines
+	}
+	return p
+}
+
+// defaultPosted are the depths that match is run at.
+var defaultPosted = []int{0, 10, 100, 1000, 10_000, 100_000}
+
+// matching answers p once for every kind and depth.
+func (f *measureFlags) matching(p bench.Params) []bench.Params {
+	kinds, posted := f.Kind, f.Posted
+	if p.Kind == "" && kinds == nil && posted == nil && f.Unexpected == nil {
+		return []bench.Params{p}
+	}
+	if kinds == nil {
+		kinds = bench.Kinds
+	}
+	if posted == nil && f.Unexpected == nil {
+		posted = defaultPosted
+	}
+	var all []bench.Params
+	for _, kind := range kinds {
+		for _, n := range posted {
+			q := p
+			q.Kind, q.Posted = kind, n
+			all = append(all, q)
+		}
+		for _, n := range f.Unexpected {
+			q := p
+			q.Kind, q.Unexpected = kind, n
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// run runs one of them.
+func (f *measureFlags) run(s *bench.Session, p bench.Params) (bench.Params, bench.Result, error) {
+	if f.Duration != nil {
+		return s.RunFor(p, *f.Duration)
+	}
+	r, err := s.Run(p)
+	return p, r, err
+}
+
+// reportFlags say how results are shown.
+type reportFlags struct {
+	JSON        bool `name:"json" xor:"format" help:"Print a JSON object for each size."`
+	CSV         bool `name:"csv" xor:"format" help:"Print a line of comma-separated values for each size, after one of headings."`
+	Histogram   bool `xor:"format" help:"Draw how the times of single messages are distributed."`
+	Percentiles bool `help:"Show more percentiles of the times of single messages, and the longest."`
+}
+
+func (f reportFlags) given() bool { return f != reportFlags{} }
+
+// check refuses what the test has no times for.
+func (f reportFlags) check(test bench.Test) error {
+	if !test.Times && (f.Percentiles || f.Histogram) {
+		return errors.New("--percentiles and --histogram are for tests that time single messages: " + test.Name + " times all of them")
+	}
+	return nil
+}
