@@ -65,9 +65,12 @@ type Endpoint struct {
 	starting []providers.Slot
 	one      [1][]byte // scratch of calls with one buffer
 	strays   uint64
-	left     []*peerState // removed peers that the rails still know
-	active   int          // messages on their way into buffers
-	shm      []shmState   // per rail
+	fetch    []providers.Slot // unexpected messages to be fetched
+	// fetchedBytes is what fetched messages take that wait.
+	fetchedBytes uint64
+	left         []*peerState // removed peers that the rails still know
+	active       int          // messages on their way into buffers
+	shm          []shmState   // per rail
 	// probing counts the probes of shm that are under way.
 	probing int
 	closed  atomic.Bool
@@ -282,6 +285,7 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 	op := ep.rx.at(slot)
 	op.state, op.rail, op.from, op.tag = rxUnexpected, int8(r), from, tag
 	ep.suq.Push(slot, uint64(from), tag)
+	ep.mustFetch(slot, r, size)
 	ep.stats[r].Unexpected(size)
 	return slot, false
 }
@@ -329,6 +333,7 @@ func (o *owner) Dropped(slot providers.Slot) {
 	ep.stats[op.rail].Error()
 	ep.suq.Remove(slot)
 	ep.claims = slices.DeleteFunc(ep.claims, func(s providers.Slot) bool { return s == slot })
+	ep.noFetch(slot)
 	ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == slot })
 	*op = rxOp{}
 	ep.core.ReleaseRx(slot)

@@ -48,6 +48,10 @@ type Options struct {
 	// of 8 bytes takes at most 1,024 over shm, the provider's part included.
 	// When they are there, the rails are not driven until receives take some.
 	MaxUnexpected int
+	// MaxUnexpectedBytes is how many bytes of unexpected messages that had to be
+	// fetched are held, as MaxUnexpected; 256 MiB if 0. Over tcp those above 16 KiB
+	// are.
+	MaxUnexpectedBytes uint64
 	// MaxSends is how many sends can be under way at once; 65,536 if 0.
 	MaxSends int
 	// ConnectTimeout is how long sends over a network may find no connection to a
@@ -123,6 +127,9 @@ func (s *settings) setDefaults() error {
 		if *f.value < 0 || *f.value > f.max {
 			return fmt.Errorf("option %s is %d: 1 to %d are possible, 0 is %d", f.name, *f.value, f.max, f.def)
 		}
+	}
+	if s.MaxUnexpectedBytes == 0 {
+		s.MaxUnexpectedBytes = 256 << 20
 	}
 	if s.ConnectTimeout == 0 {
 		s.ConnectTimeout = 30 * time.Second

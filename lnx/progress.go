@@ -79,7 +79,9 @@ func (ep *Endpoint) takeAll() {
 
 // flooded is when too many unexpected messages wait.
 // Messages on their way into buffers have to arrive all the same.
-func (ep *Endpoint) flooded() bool { return ep.suq.Len() >= ep.set.MaxUnexpected && ep.active == 0 }
+func (ep *Endpoint) flooded() bool {
+	return (ep.suq.Len() >= ep.set.MaxUnexpected || ep.fetchedBytes >= ep.set.MaxUnexpectedBytes) && ep.active == 0
+}
 
 // drain deals with all completions in the core's ring. Nothing that it calls may
 // go into the core's data path, which can move the ring.
@@ -107,10 +109,14 @@ func (ep *Endpoint) farewell() {
 	}
 }
 
-// settle deals with the messages that met receives in the lane. It comes before
+// settle deals with the messages that met receives in the lane, and with those that
+// the core has begun to fetch. It comes before
 // anything that asks for the state of a receive, and before the lane is added to,
 // so that there is always room for what is taken from it.
 func (ep *Endpoint) settle() {
+	if len(ep.fetch) > 0 {
+		ep.fetchAll()
+	}
 	lane := ep.posted.lane
 	if lane == nil {
 		return
@@ -150,6 +156,10 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 
 func (ep *Endpoint) received(c *providers.Completion) {
 	op := ep.rx.at(c.Slot)
+	if op.fetch == fetching {
+		ep.wasFetched(c, op)
+		return
+	}
 	state, quiet, ctx, from := op.state, op.quiet, op.ctx, op.from
 	if state != rxActive && state != rxStray && state != rxAbandoned {
 		ep.stats[c.Rail].Error() // completed twice

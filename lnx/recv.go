@@ -63,8 +63,7 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 	if slot, ok := ep.suq.Match(uint64(from), tag, ignore); ok {
 		op := ep.rx.at(slot)
 		op.ctx, op.quiet = opContext, quiet
-		ep.setBuffers(slot, op, iov)
-		ep.startRecv(slot, op, rxActive)
+		ep.give(slot, op, iov)
 		return nil
 	}
 	if from != AddrUnspec {
@@ -267,8 +266,7 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 		}
 		return nil
 	}
-	ep.setBuffers(slot, op, m.IOV)
-	ep.startRecv(slot, op, rxActive)
+	ep.give(slot, op, m.IOV)
 	return nil
 }
 
@@ -277,6 +275,16 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 func (ep *Endpoint) discard(slot providers.Slot) {
 	op := ep.rx.at(slot)
 	op.ctx = nil
+	switch op.fetch {
+	case fetching:
+		op.state = rxStray
+		ep.active++
+		return
+	case fetched:
+		ep.release(slot, op)
+		return
+	}
+	ep.noFetch(slot)
 	ep.core.SetBuffers(slot, nil)
 	ep.startRecv(slot, op, rxStray)
 }

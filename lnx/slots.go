@@ -25,13 +25,15 @@ const (
 type rxOp struct {
 	ctx  any
 	pin  runtime.Pinner
-	buf  []byte // of a small receive, which is copied into it in the end
-	from Addr   // of a posted receive: who it is for; of a message: who sent it
+	buf  []byte   // of a small receive, which is copied into it in the end
+	bufs [][]byte // of a receive that takes a message which is fetched
+	from Addr     // of a posted receive: who it is for; of a message: who sent it
 	tag  uint64
 	// ignore is valid while the receive is posted.
 	ignore uint64
 	state  rxState
 	rail   int8 // of a message
+	fetch  fetchState
 	quiet  bool // no completion unless it fails
 }
 

@@ -211,3 +211,13 @@ type Laner interface {
 	// MapPeer says whose a rail address is, NoAddr for nobody's.
 	MapPeer(rail int, addr, peer uint64) error
 }
+
+// Fetcher is implemented by Cores with rails whose Info has a FetchAbove.
+type Fetcher interface {
+	// Fetch has an unexpected message transferred into memory of the Core, with a
+	// completion of kind Receive, unless the Core has begun with that already.
+	// Fetched answers it after the completion; the memory is valid until
+	// ReleaseRx.
+	Fetch(slot Slot) error
+	Fetched(slot Slot) []byte
+}

@@ -31,7 +31,10 @@ type Info struct {
 	Alias string `json:"alias,omitempty"`
 	// NodeLocal says that the provider reaches this node only.
 	NodeLocal bool `json:"node_local"`
-	NIC       NIC  `json:"nic"`
+	// FetchAbove is the size in bytes above which an unexpected message has to be
+	// fetched while its sender is there (Fetcher); 0 if none has.
+	FetchAbove uint64 `json:"-"`
+	NIC        NIC    `json:"nic"`
 }
 
 // NIC is what is known of the device below a domain. Unknown numbers are 0,

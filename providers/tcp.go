@@ -8,6 +8,9 @@ func init() {
 		MRMode:            MRVirtAddr | MRAllocated | MRProvKey,
 		PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6},
 		Env:               rxmEnv,
+		// To ask for a message whose connection is gone crashes rxm 2.1.
+		Eager:    16384,
+		EagerEnv: "FI_OFI_RXM_BUFFER_SIZE",
 	})
 }
 

@@ -21,6 +21,11 @@ type Traits struct {
 	Env []EnvDefault
 	// MRMode has the FI_MR_* bits (fi_mr(3)) that the layer offers in its hints.
 	MRMode MRMode
+	// Eager is the size in bytes above which a message stays with its sender until
+	// it is received, where it is not safe to leave it there; EagerEnv is the
+	// variable that users set it by.
+	Eager    uint64
+	EagerEnv string
 	// PreferAddrFormats orders the address formats of a domain that has several
 	// (IPv4 and IPv6 on one NIC); the first one found is used. Empty takes the
 	// provider's own order.

@@ -70,9 +70,10 @@ type Core struct {
 }
 
 var (
-	_ providers.Core   = (*Core)(nil)
-	_ providers.Prober = (*Core)(nil)
-	_ providers.Laner  = (*Core)(nil)
+	_ providers.Core    = (*Core)(nil)
+	_ providers.Prober  = (*Core)(nil)
+	_ providers.Laner   = (*Core)(nil)
+	_ providers.Fetcher = (*Core)(nil)
 )
 
 // Open opens one rail per info, in that order, or nothing. The owner is called
@@ -217,6 +218,9 @@ func (c *Core) ReleaseRx(slot providers.Slot) {
 }
 
 func (c *Core) recycleRx(slot providers.Slot, rx *C.struct_gx_rx) {
+	if rx.fetched {
+		C.gx_unfetch(handle(unsafe.Pointer(rx)))
+	}
 	rx.entry.srx = nil
 	rx.hdr.state = 0
 	rx.hdr.gen++
@@ -286,6 +290,21 @@ func (c *Core) Unexpected(slot providers.Slot) providers.Message {
 // Start implements [providers.Core].
 func (c *Core) Start(slot providers.Slot) error {
 	return hot("start_tag", int(C.gx_start(handle(unsafe.Pointer(c.rxAt(slot))))))
+}
+
+// Fetch implements [providers.Fetcher].
+func (c *Core) Fetch(slot providers.Slot) error {
+	rx := c.rxAt(slot)
+	if rx.fetched {
+		return nil
+	}
+	return hot("start_tag", int(C.gx_fetch(handle(unsafe.Pointer(rx)))))
+}
+
+// Fetched implements [providers.Fetcher].
+func (c *Core) Fetched(slot providers.Slot) []byte {
+	rx := c.rxAt(slot)
+	return unsafe.Slice((*byte)(unsafe.Pointer(rx.spill)), int(rx.spill_len))
 }
 
 // Whose implements [providers.Core].

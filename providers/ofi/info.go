@@ -21,7 +21,9 @@ static void gx_hint(struct fi_info *hints, char *provider, uint64_t caps, int mr
 import "C"
 
 import (
+	"os"
 	"runtime"
+	"strconv"
 	"unsafe"
 
 	"golnx/providers"
@@ -101,6 +103,10 @@ func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
 		NodeLocal:  traits.NodeLocal,
 	}}
 	info.NIC = nicOf(c, info.Domain)
+	info.FetchAbove = traits.Eager
+	if n, err := strconv.ParseUint(os.Getenv(traits.EagerEnv), 10, 64); err == nil && traits.Eager > 0 {
+		info.FetchAbove = min(info.FetchAbove, n) // to fetch more than necessary does no harm
+	}
 	return info
 }
 

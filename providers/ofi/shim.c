@@ -148,7 +148,7 @@ static ssize_t cq_write(struct fid_peer_cq *cq, void *context, uint64_t flags,
 		struct gx_rx *rx = (struct gx_rx *) hdr;
 
 		hdr->state |= GX_COMPLETED;
-		if (rx->spill) {
+		if (rx->spill && !rx->fetched) {
 			memcpy(rx->back, rx->spill, rx->back_len);
 			comp->err = FI_ETRUNC;
 			comp->olen = len - rx->posted;
@@ -288,10 +288,16 @@ static int get_msg(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 	return 0;
 }
 
-// Go put the entry into its queue when get_tag found no match.
+// Go put the entry into its queue when get_tag found no match. A message that is
+// not safe with its sender is fetched now: its connection is there while the
+// provider deals with it. Where that cannot begin Go tries again.
 static int queue_entry(struct fi_peer_rx_entry *entry)
 {
-	(void) entry;
+	struct gx_rx *rx = rx_of(entry);
+	struct gx_rail *rail = rail_of(rx);
+
+	if (rail->fetch_above && entry->msg_size > rail->fetch_above && !rail->core->closing)
+		(void) gx_fetch((uintptr_t) rx);
 	return 0;
 }
 
@@ -530,6 +536,41 @@ ssize_t gx_send(uintptr_t to, uintptr_t base, size_t len, uint64_t dest,
 	rail->core->iov[0].iov_base = buf;
 	rail->core->iov[0].iov_len = len;
 	return sendv(rail, 1, dest, tag, data, flags, tx);
+}
+
+// Gives an unexpected message memory of its own, which stays until gx_unfetch.
+int gx_fetch(uintptr_t slot)
+{
+	struct gx_rx *rx = (struct gx_rx *) slot;
+	size_t size = rx->entry.msg_size;
+	int ret;
+
+	rx->spill = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (rx->spill == MAP_FAILED) {
+		rx->spill = NULL;
+		return -FI_ENOMEM;
+	}
+	rx->spill_len = size;
+	rx->fetched = true;
+	rx->iov[0].iov_base = rx->spill;
+	rx->iov[0].iov_len = size;
+	rx->desc[0] = NULL;
+	rx->entry.count = 1;
+	rx->posted = size;
+	ret = gx_start(slot);
+	if (ret) {
+		gx_unfetch(slot);
+		rx->hdr.state |= GX_UNEXPECTED;
+	}
+	return ret;
+}
+
+void gx_unfetch(uintptr_t slot)
+{
+	struct gx_rx *rx = (struct gx_rx *) slot;
+
+	drop_spill(rx);
+	rx->fetched = false;
 }
 
 ssize_t gx_probe(uintptr_t rail, uint64_t dest)

@@ -66,6 +66,7 @@ struct gx_rx {
 	uint64_t back_len;
 	uint32_t next_free; // next of core->freed, by slot + 1
 	uint8_t rail;
+	bool fetched;       // spill is the whole message, for Go to read
 } __attribute__((aligned(64)));
 
 // One completion; Go's providers.Completion has the same layout.
@@ -101,6 +102,7 @@ struct gx_rail {
 	struct gx_core *core;
 	uint32_t index;
 	uint32_t iov_limit;
+	uint64_t fetch_above; // 0, or the size from which messages are fetched
 	struct fid_cq *cq;
 	struct fid_ep *ep;
 	struct fid_ep *srx;
@@ -147,6 +149,8 @@ ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
 		 uint64_t data, uint64_t flags, uintptr_t tx);
 ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);
+int gx_fetch(uintptr_t rx);
+void gx_unfetch(uintptr_t rx);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
 
 uint64_t gx_progress(uintptr_t core, uint64_t rails);
