@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,6 +88,98 @@ func TestStreams(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestMatch(t *testing.T) {
+	got := execute(t, strings.Fields("perf match --links shm+tcp:lo --json --verify --iters 50 --posted 0,300 --unexpected 200")...)
+	require.Zero(t, got.code, got.stderr)
+	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+	require.Len(t, lines, 9)
+	require.Regexp(t, `^\{"test":"match","links":"shm\+tcp:lo","size":8,"iters":50,"kind":"tag","posted":300,"unexpected":0,"half_rtt_us":\{`, lines[4])
+	require.Regexp(t, `"kind":"tag","posted":0,"unexpected":200,"half_rtt_us":\{.*"name":"shm","tx_msgs":50,"rx_msgs":50\}`, lines[5])
+
+	got = execute(t, strings.Fields("perf match --links shm --iters 10 --kind source --posted 7")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `source │ +7 │ +0 │`, got.stdout)
+}
+
+func TestBothWays(t *testing.T) {
+	got := execute(t, strings.Fields("perf bw --links shm --both --size 64K --iters 40 --json --verify")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `"iters":40,"window":16,"both":true,"bytes_per_s":\d`, got.stdout)
+	got = execute(t, strings.Fields("perf rate --links shm --both --iters 40")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "rate over shm, window 64, both ways")
+}
+
+func TestGoroutines(t *testing.T) {
+	got := execute(t, strings.Fields("perf lat --links shm+tcp:lo --goroutines 8 --iters 100 --json --verify")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `"iters":100,"goroutines":8,"half_rtt_us":\{.*"name":"shm","tx_msgs":100,"rx_msgs":100\}`, got.stdout)
+	got = execute(t, strings.Fields("perf rate --links shm --goroutines 3 --iters 100")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "blocking calls of 3 goroutines")
+}
+
+func TestIdle(t *testing.T) {
+	got := execute(t, strings.Fields("perf idle --links shm+tcp:lo --iters 3 --json")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `"size":8,"iters":3,"idle":\{"cpu_percent":[\d.]+,"wakeup_us":\{"p50":[\d.]+,"p99":[\d.]+,"mean":[\d.]+\}\},"rails"`, got.stdout)
+}
+
+func TestDuration(t *testing.T) {
+	got := execute(t, strings.Fields("perf lat --links shm --duration 20ms --json")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Greater(t, parse(t, got.stdout)[0].Iters, 10)
+}
+
+func TestPinnedEnds(t *testing.T) {
+	two, err := twoCPUs()
+	if err != nil {
+		t.Skip(err)
+	}
+	got := execute(t, "perf", "lat", "--links=shm", "--iters=10", fmt.Sprintf("--cpus=%d,%d", two[0], two[1]))
+	require.Zero(t, got.code, got.stderr)
+	for _, where := range []string{"1023,0", "0,1023"} {
+		got := execute(t, "perf", "lat", "--links=shm", "--iters=10", "--cpus="+where)
+		require.Equal(t, exitFailed, got.code)
+		require.Contains(t, got.stderr, "processor 1023 cannot be used: invalid argument")
+	}
+}
+
+func TestPercentiles(t *testing.T) {
+	got := execute(t, strings.Fields("perf lat --links shm --iters 200 --json --percentiles")...)
+	require.Zero(t, got.code, got.stderr)
+	m := regexp.MustCompile(`"half_rtt_us":\{[^}]*\},"percentiles_us":(\{"p50":[\d.]+,"p90":[\d.]+,"p99":[\d.]+,"p99.9":[\d.]+,"p99.99":[\d.]+,"max":[\d.]+\}),"rails"`).FindStringSubmatch(got.stdout)
+	require.NotNil(t, m, got.stdout)
+	var p bench.Percentiles
+	require.NoError(t, json.Unmarshal([]byte(m[1]), &p))
+	require.True(t, slices.IsSorted([]float64{p.P50, p.P90, p.P99, p.P999, p.P9999, p.Max}), "%+v", p)
+	require.Equal(t, parse(t, got.stdout)[0].HalfRTT.P50, p.P50)
+
+	got = execute(t, strings.Fields("perf lat --links shm --iters 200 --percentiles --histogram")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "p99.99 [us]")
+	require.Regexp(t, `lat, 8 B \[us\]\n≤ +[\d.]+ │`, got.stdout)
+}
+
+func TestCSV(t *testing.T) {
+	for args, head := range map[string][]string{
+		"perf lat --links shm --size 8,64 --iters 20 --csv": {
+			"test", "links", "size", "iters", "half_rtt_us_p50", "half_rtt_us_p99", "half_rtt_us_mean", "percentiles_us_p50", "percentiles_us_p90",
+			"percentiles_us_p99", "percentiles_us_p99.9", "percentiles_us_p99.99", "percentiles_us_max", "rails",
+		},
+		"perf rate --links shm --size 8,64 --iters 20 --csv --both": {"test", "links", "size", "iters", "window", "both", "msgs_per_s", "rails"},
+	} {
+		got := execute(t, strings.Fields(args)...)
+		require.Zero(t, got.code, got.stderr)
+		rows, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, rows, 3)
+		require.Equal(t, head, rows[0])
+		require.Equal(t, []string{"shm", "64", "20"}, rows[2][1:4])
+		require.Regexp(t, `^shm: \d+ / \d+$`, rows[2][len(head)-1])
 	}
 }
 

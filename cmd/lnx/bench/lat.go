@@ -36,10 +36,11 @@ type pingPong struct {
 	ignore  uint64
 	arrived bool
 	posted  int
+	total   int // messages each way
 }
 
 func newPingPong(e *End, p Params, mine, theirs uint64) *pingPong {
-	t := &pingPong{End: e, p: p, mine: mine, theirs: theirs, from: e.Peer}
+	t := &pingPong{End: e, p: p, mine: mine, theirs: theirs, from: e.Peer, total: p.total()}
 	t.out = newSlots(1, p.Size)[0]
 	t.in = [2]slot(newSlots(2, p.Size))
 	fill(t.out.buf, mine)
@@ -48,7 +49,7 @@ func newPingPong(e *End, p Params, mine, theirs uint64) *pingPong {
 
 // postNext posts the next receive of the run, if there is one to come.
 func (t *pingPong) postNext() error {
-	if t.posted == t.p.total() {
+	if t.posted == t.total {
 		return nil
 	}
 	s := &t.in[t.posted%2]
@@ -160,7 +161,7 @@ func (t *pingPong) measure() (Result, error) {
 
 // follow answers every message.
 func (t *pingPong) follow() error {
-	for i := range t.p.total() {
+	for i := range t.total {
 		if err := t.answer(i, t.hear); err != nil {
 			return err
 		}

@@ -37,6 +37,9 @@ func init() {
 			if r, err = t.measure(); err != nil {
 				return r, err
 			}
+			if _, err = t.lead(t.total-1, 1, nil); err != nil {
+				return r, err
+			}
 			return r, t.clear()
 		},
 		Follow: func(e *End, p Params) error {
@@ -68,9 +71,11 @@ type match struct {
 }
 
 func newMatch(e *End, p Params, mine, theirs uint64) *match {
-	// One more round trip tells that all unexpected messages have arrived.
+	// One more round trip tells that all unexpected messages have arrived, and one
+	// at the end that the measured part is over.
 	p.Warmup++
 	t := &match{pingPong: newPingPong(e, p, mine, theirs)}
+	t.total++
 	t.shift = matchShift
 	switch p.Kind {
 	case KindTag:

@@ -65,8 +65,11 @@ func cTCP(test string, iters int) Command {
 	return Command{Program: "cbench", Args: "--provider tcp;ofi_rxm --domain lo " + test, Iters: iters}
 }
 
-// Rows are what is compared, in order.
-func Rows() []Row {
+// Depth is how many receives are many in the rows about matching.
+const Depth = 100_000
+
+// Rows are what is compared, in order; depth is Depth, or fewer for a quick look.
+func Rows(depth int) []Row {
 	const link = "shm+tcp:lo"
 	small, smallLNX, smallShm := ours(link, "lat", 500_000), cLNX("lat", 500_000), cShm("lat", 500_000)
 	return slices.Concat([]Row{
@@ -85,25 +88,25 @@ func Rows() []Row {
 			lat(ours(link, "lat --size 4194304", 1500)),
 			[]Figure{lat(cLNX("lat --size 4194304", 1500)), lat(cShm("lat --size 4194304", 1500))}, 1.03, false,
 		},
-	}, matching(link), many(), idle())
+	}, matching(link, depth), many(), idle())
 }
 
 // matching compares waiting for one message among many with waiting for one alone.
-func matching(link string) []Row {
-	const few, many = "--posted 1000", "--posted 0,100000 --unexpected 100000"
-	c := ours(link, "match "+many, 200_000)
+func matching(link string, depth int) []Row {
+	const few = "--posted 1000"
+	c := ours(link, fmt.Sprintf("match --posted 0,%d --unexpected %d", depth, depth), 200_000)
 	at := func(kind string, posted, unexpected int) Figure {
 		return Figure{c, fmt.Sprintf("kind=%s,posted=%d,unexpected=%d", kind, posted, unexpected), halfRTT}
 	}
 	rows := []Row{{
-		"half RTT 8 B with 1,000 posted, shm+tcp:lo / C LNX", "us",
+		"half RTT 8 B with 1000 posted, shm+tcp:lo / C LNX", "us",
 		lat(ours(link, "match --kind exact "+few, 200_000)), []Figure{lat(cLNX("match "+few, 40_000))}, 0, false,
 	}}
 	for _, kind := range []string{"exact", "tag", "source"} {
 		none := []Figure{at(kind, 0, 0)}
 		rows = append(rows,
-			Row{"half RTT 8 B with 100,000 posted / with none, " + kind, "us", at(kind, 100_000, 0), none, 1.3, false},
-			Row{"half RTT 8 B with 100,000 unexpected / with none, " + kind, "us", at(kind, 0, 100_000), none, 0, false})
+			Row{fmt.Sprintf("half RTT 8 B with %d posted / with none, %s", depth, kind), "us", at(kind, depth, 0), none, 1.3, false},
+			Row{fmt.Sprintf("half RTT 8 B with %d unexpected / with none, %s", depth, kind), "us", at(kind, 0, depth), none, 0, false})
 	}
 	return rows
 }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// buildCbench builds testdata/cbench and answers the program.
+func buildCbench(t *testing.T) string {
+	t.Helper()
+	libs, err := exec.Command("pkg-config", "--cflags", "--libs", "libfabric").Output()
+	require.NoError(t, err, "pkg-config libfabric")
+	cc := strings.Fields(os.Getenv("CC")) // may hold options
+	if len(cc) == 0 {
+		cc = []string{"gcc"}
+	}
+	sources, err := filepath.Glob("../../testdata/cbench/*.c")
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "cbench")
+	args := append(cc[1:], "-Wall", "-Wextra", "-Werror", "-O2", "-o", program)
+	out, err := exec.Command(cc[0], append(append(args, sources...), strings.Fields(string(libs))...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// runC runs cbench to its end.
+func runC(t *testing.T, program string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		require.NoError(t, err)
+	}
+	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// shape is a line of JSON without its figures.
+func shape(out string) string {
+	out = regexp.MustCompile(`("(?:p50|p99|mean|msgs_per_s|bytes_per_s)":)[\d.]+`).ReplaceAllString(out, "$1N")
+	return regexp.MustCompile(`"links":"[^"]*"`).ReplaceAllString(out, `"links":L`)
+}
+
+// The two programs run the same patterns and report them alike, messages on the way
+// included.
+func TestCbenchReportsAsPerf(t *testing.T) {
+	program := buildCbench(t)
+	for _, args := range []string{
+		"lat --size 0,8,9000 --iters 30 --warmup 3",
+		"rate --size 8 --iters 100 --warmup 7 --window 8",
+		"rate --size 8 --iters 50 --warmup 0 --window 1",
+		"bw --size 4096,100000 --iters 40 --warmup 5 --window 4",
+		"match --kind exact,tag,source --posted 0,1,50 --iters 20",
+		"match --kind exact,tag,source --unexpected 1,50 --iters 20",
+	} {
+		t.Run(args, func(t *testing.T) {
+			words := strings.Fields(args)
+			c := runC(t, program, append(words, "--provider", "shm", "--timeout", "30")...)
+			require.Zero(t, c.code, c.stderr)
+			require.Empty(t, c.stderr)
+			got := execute(t, append([]string{"perf", "--links=shm", "--json"}, words...)...)
+			require.Zero(t, got.code, got.stderr)
+			require.Equal(t, shape(c.stdout), shape(got.stdout))
+		})
+	}
+}
+
+// Both ways, an end may begin a little before the other: what arrives may differ.
+func TestCbenchBothWays(t *testing.T) {
+	program := buildCbench(t)
+	for _, provider := range []string{"shm", "lnx", "tcp;ofi_rxm"} {
+		c := runC(t, program, "rate", "--both", "--iters", "100", "--window", "8", "--timeout", "30", "--provider", provider, "--domain", "lo")
+		if provider == "shm" { // which has no interface
+			c = runC(t, program, "rate", "--both", "--iters", "100", "--window", "8", "--timeout", "30", "--provider", provider)
+		}
+		require.Zero(t, c.code, c.stderr)
+		require.Regexp(t, `^\{"test":"rate","links":"[^"]+","size":8,"iters":100,"window":8,"both":true,"msgs_per_s":\d+,"rails":\[.*\]\}\n$`, c.stdout)
+		require.Positive(t, parse(t, c.stdout)[0].Msgs)
+	}
+}
+
+func TestCbenchRefuses(t *testing.T) {
+	program := buildCbench(t)
+	for want, args := range map[string]string{
+		"--provider is missing":         "lat",
+		"there is no test nosuch":       "nosuch --provider shm",
+		"no number from 0":              "lat --provider shm --size -1",
+		"no kind of receive: all":       "match --provider shm --kind all",
+		"--cpus wants two":              "lat --provider shm --cpus 1",
+		"C LNX 2.1 crashes with more":   "match --provider lnx --posted 100000",
+		"--timeout is at least 1":       "lat --provider shm --timeout 0",
+		"fi_getinfo: No data available": "lat --provider nosuch",
+	} {
+		got := runC(t, program, strings.Fields(args)...)
+		require.NotZero(t, got.code, args)
+		require.Contains(t, got.stderr, want, args)
+		require.Empty(t, got.stdout)
+	}
+}
+
+// Everything that make bench compares can be run. What cannot be made here, as a
+// network namespace, is skipped by the command itself, with its reason.
+func TestBenchQuickly(t *testing.T) {
+	out := t.TempDir()
+	got := execute(t, "bench", "--cbench="+buildCbench(t), "--quick", "--rounds=1", "--out="+out)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "Medians of 1 rounds")
+	files, err := filepath.Glob(filepath.Join(out, "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	text, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	var m measurement
+	require.NoError(t, json.Unmarshal(text, &m))
+	require.Equal(t, 1, m.Rounds)
+	require.NotEmpty(t, m.Go)
+	for _, r := range m.Rows {
+		require.Empty(t, r.Failed)
+		require.Contains(t, got.stdout, r.Name)
+		if r.Skipped == "" {
+			require.Len(t, r.Ours, 1, r.Name)
+		}
+	}
+}
