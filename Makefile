@@ -83,3 +83,9 @@ bench: setup
 	@go build -o bin/lnx ./cmd/lnx
 	@$$(go env CC) -O2 -Wall -Wextra -o bin/cbench testdata/cbench/*.c $$(pkg-config --cflags --libs libfabric)
 	@bin/lnx bench --cbench bin/cbench --out bench-out $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(ROWS),--rows='$(ROWS)') $(if $(CPUS),--cpus=$(CPUS))
+
+# The Go benchmarks of the work tree beside those of revision BASE. BENCH (a regular
+# expression), BENCHTIME and RUNS change what is run.
+.PHONY: bench-compare
+bench-compare: setup
+	@BENCH='$(BENCH)' BENCHTIME='$(BENCHTIME)' RUNS='$(RUNS)' scripts/bench-compare.sh '$(BASE)'
