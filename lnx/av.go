@@ -46,6 +46,10 @@ type peerState struct {
 	sends   int   // under way
 	// refused is the path of a message that the rail did not take yet.
 	refused *path
+	// settled is the policy's answer where it does not change from message to
+	// message, until something breaks (Endpoint.broken).
+	settled   *path
+	settledAt int
 	// detour is the path that all messages take, in place of the policy's.
 	detour *path
 	why    []error // of the paths that are dead

@@ -61,3 +61,42 @@ func want(tb testing.TB, ep *Endpoint, entries []Entry, flag Flags) {
 		}
 	}
 }
+
+// BenchmarkRate sends half a window at a time in one direction, with a window of
+// receives posted; the figure is for one message, at both ends.
+func BenchmarkRate(b *testing.B) {
+	const window = 64
+	x, y, toY, toX := pair(b, Options{Links: "shm+tcp:lo"})
+	out, in := make([]byte, 8), make([]byte, 8)
+	entries := make([]Entry, window)
+	for range window {
+		check(b, y.TRecv(in, toX, 1, 0, nil))
+	}
+	send := func() {
+		for x.TSend(out, toY, 1, nil) != nil {
+			_, _ = y.CQ().Read(entries) // connects
+		}
+	}
+	send()
+	want(b, y, entries, FlagRecv)
+	check(b, y.TRecv(in, toX, 1, 0, nil))
+	want(b, x, entries, FlagSend)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for done := 0; done < b.N; done += window / 2 {
+		for range window / 2 {
+			send()
+		}
+		for n := 0; n < window/2; {
+			k, _ := x.CQ().Read(entries)
+			n += k
+		}
+		for n := 0; n < window/2; {
+			k, _ := y.CQ().Read(entries)
+			n += k
+			for range k {
+				check(b, y.TRecv(in, toX, 1, 0, nil))
+			}
+		}
+	}
+}

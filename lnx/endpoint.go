@@ -71,6 +71,8 @@ type Endpoint struct {
 	left         []*peerState // removed peers that the rails still know
 	active       int          // messages on their way into buffers
 	shm          []shmState   // per rail
+	// broken counts what went wrong with rails.
+	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
 	closed  atomic.Bool

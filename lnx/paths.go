@@ -32,6 +32,9 @@ func (ep *Endpoint) choose(state *peerState, size uint64) (*path, error) {
 	if state.detour != nil {
 		return state.detour, nil
 	}
+	if state.settled != nil && state.settledAt == ep.broken {
+		return state.settled, nil
+	}
 	if p := state.refused; p != nil && ep.sel.Rails().Health(p.rail) != rail.Down {
 		return p, nil
 	}
@@ -55,6 +58,9 @@ func (ep *Endpoint) choose(state *peerState, size uint64) (*path, error) {
 		}
 	}
 	state.refused = p
+	if !p.dead && !ep.shm[p.rail].blocked && (ch.Local || ep.sel.Ordered()) {
+		state.settled, state.settledAt = p, ep.broken // the policy would answer the same again
+	}
 	return p, nil
 }
 
@@ -83,7 +89,7 @@ func (p *peerState) alive() *path {
 func (ep *Endpoint) round(state *peerState) *path {
 	for i := range state.paths {
 		if p := &state.paths[i]; !p.dead && !ep.link.Rails[p.rail].NodeLocal {
-			state.detour = p
+			state.detour, state.settled = p, nil
 			return p
 		}
 	}
@@ -122,7 +128,7 @@ func (ep *Endpoint) unsent(state *peerState, p *path, err error) error {
 		p.dead = true
 		state.why = append(state.why, err)
 	}
-	state.refused, state.detour = nil, nil
+	state.refused, state.detour, state.settled = nil, nil, nil
 	other := state.alive()
 	if other == nil { // the next send tries all again
 		for i := range state.paths {

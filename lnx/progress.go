@@ -47,7 +47,7 @@ func (p *poller) next() uint64 {
 
 // spin is how many rounds a read of an empty CQ drives the rails, in one call into
 // C. A round over shm takes some 20 ns.
-const spin = 8
+const spin = 16
 
 // progress drives the rails for some rounds, until something completes, and deals
 // with that, under the lock.

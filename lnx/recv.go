@@ -71,8 +71,10 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 		if state.err != nil {
 			return state.err
 		}
-		if err := ep.hears(state); err != nil {
-			return err
+		if ep.broken > 0 {
+			if err := ep.hears(state); err != nil {
+				return err
+			}
 		}
 	}
 	if ep.posted.Len() >= ep.set.MaxPosted {

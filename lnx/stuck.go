@@ -67,6 +67,7 @@ func (ep *Endpoint) probeShm() {
 		}
 		if s.polls > probePolls && time.Since(s.begun) > probeLimit {
 			s.probing, s.deaf = false, true
+			ep.broken++
 			_ = ep.sel.SetHealth(r, rail.Suspect) // shows in Stats
 			ep.probing--
 			ep.goDeaf(r)
@@ -125,6 +126,7 @@ func (ep *Endpoint) hears(state *peerState) error {
 // peer left unfinished. They may have arrived.
 func (ep *Endpoint) blockShm(r int, after uint64) {
 	ep.shm[r].blocked = true
+	ep.broken++
 	_ = ep.sel.SetHealth(r, rail.Suspect) // shows in Stats; local peers keep it
 	for _, chunk := range ep.tx.chunks {
 		for j := range chunk {
