@@ -26,9 +26,14 @@ type Listing struct {
 // LeftOut is one difference between what the spec says and what is offered.
 type LeftOut struct {
 	Link   string `json:"link"`   // as the spec has it
-	What   string `json:"what"`   // the provider, domain or address
+	What   string `json:"what"`   // the provider, domain or address, or WholeLink
 	Reason string `json:"reason"` // in words
+	// Note says that What is there, under another name.
+	Note bool `json:"-"`
 }
+
+// WholeLink is LeftOut.What of a link that cannot be opened.
+const WholeLink = "the whole link"
 
 // String puts it on one line.
 func (l LeftOut) String() string { return fmt.Sprintf("%s: %s: %s", l.Link, l.What, l.Reason) }
@@ -71,7 +76,7 @@ func Links(opts Options) (*Listing, error) {
 		link, left, err := finder.link(spec, set)
 		listing.LeftOut = append(listing.LeftOut, left...)
 		if err != nil {
-			listing.LeftOut = append(listing.LeftOut, LeftOut{spec.String(), "the whole link", err.Error()})
+			listing.LeftOut = append(listing.LeftOut, LeftOut{Link: spec.String(), What: WholeLink, Reason: err.Error()})
 			errs = append(errs, fmt.Errorf("link %s: %w", spec, err))
 			continue
 		}
@@ -101,7 +106,11 @@ func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
 func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error) {
 	var left []LeftOut
 	leave := func(what, reason string, args ...any) {
-		left = append(left, LeftOut{spec.String(), what, fmt.Sprintf(reason, args...)})
+		left = append(left, LeftOut{Link: spec.String(), What: what, Reason: fmt.Sprintf(reason, args...)})
+	}
+	note := func(what, reason string, args ...any) {
+		leave(what, reason, args...)
+		left[len(left)-1].Note = true
 	}
 	link := &Link{set: set}
 	var full linkspec.Link
@@ -115,9 +124,9 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 		}
 		switch _, aliased := set.ProviderAlias[m.Provider]; {
 		case aliased:
-			leave(m.Provider, "is an alias of %s", traits.Name)
+			note(m.Provider, "is an alias of %s", traits.Name)
 		case traits.Name != m.Provider:
-			leave(m.Provider, "became %s, which has the peer interface", traits.Name)
+			note(m.Provider, "became %s, which has the peer interface", traits.Name)
 		}
 		if traits.NodeLocal && set.DisableShm {
 			leave(m.Provider, "disabled by %s or Options.DisableShm", linkspec.EnvDisableShm)

@@ -94,7 +94,7 @@ func showLeftOut(w io.Writer, listing *lnx.Listing) error {
 	for _, l := range left {
 		// The reasons of a link that cannot be opened come as an error if
 		// there is no other.
-		if l.What == wholeLink && len(listing.Links) == 0 {
+		if l.What == lnx.WholeLink && len(listing.Links) == 0 {
 			continue
 		}
 		if _, err := fmt.Fprintf(w, "left out: %v\n", l); err != nil {

@@ -30,8 +30,8 @@ func madeUp() *lnx.Listing {
 			NIC: providers.NIC{Device: domain, PCI: pci, NUMA: numa, Speed: 200e9, MTU: 2048},
 		}
 	}
-	whole := lnx.LeftOut{Link: "shm+verbs", What: wholeLink, Reason: "provider verbs offers nothing"}
-	note := lnx.LeftOut{Link: "shm+verbs", What: "verbs", Reason: "became verbs;ofi_rxm, which has the peer interface"}
+	whole := lnx.LeftOut{Link: "shm+verbs", What: lnx.WholeLink, Reason: "provider verbs offers nothing"}
+	note := lnx.LeftOut{Link: "shm+verbs", What: "verbs", Reason: "became verbs;ofi_rxm, which has the peer interface", Note: true}
 	part := lnx.LeftOut{Link: "shm+cxi", What: "cxi0", Reason: "its network x: a domain is one rail, over y"}
 	return &lnx.Listing{
 		Links: []*lnx.Link{
@@ -67,7 +67,7 @@ func TestInfoJSON(t *testing.T) {
 		require.Contains(t, r.Caps, "FI_PEER")
 	}
 	require.Equal(t, "FI_SOCKADDR_IN", out.Links[0].Rails[1].AddrFormat)
-	tcp := lnx.LeftOut{Link: "shm+tcp:lo", What: "tcp", Reason: "became tcp;ofi_rxm, which has the peer interface"}
+	tcp := lnx.LeftOut{Link: "shm+tcp:lo", What: "tcp", Reason: "became tcp;ofi_rxm, which has the peer interface", Note: true}
 	require.Contains(t, out.Links[0].Notes, tcp)
 	require.NotContains(t, out.Links[0].LeftOut, tcp)
 	require.Len(t, out.LeftOut, 1, "of the other link only")

@@ -60,7 +60,7 @@ func leftOut(all []lnx.LeftOut) (notes, left []lnx.LeftOut) {
 	notes, left = []lnx.LeftOut{}, []lnx.LeftOut{}
 	for _, l := range all {
 		l.Reason = flagNames.Replace(l.Reason)
-		if strings.HasPrefix(l.Reason, "became ") || strings.HasPrefix(l.Reason, "is an alias of ") {
+		if l.Note {
 			notes = append(notes, l)
 		} else {
 			left = append(left, l)
@@ -84,9 +84,6 @@ func (f *linkFlags) args() []string {
 	return args
 }
 
-// wholeLink is lnx.LeftOut.What of a link that cannot be opened.
-const wholeLink = "the whole link"
-
 // open opens the first link that can be opened. Each end has its own seed. A link
 // that was passed over is always told.
 func (f *linkFlags) open(a *app, seed uint64, limit time.Duration) (*lnx.Endpoint, error) {
@@ -97,7 +94,7 @@ func (f *linkFlags) open(a *app, seed uint64, limit time.Duration) (*lnx.Endpoin
 		return nil, err
 	}
 	for _, left := range listing.LeftOut {
-		if left.What == wholeLink {
+		if left.What == lnx.WholeLink {
 			a.print(flagNames.Replace(left.String()))
 		} else {
 			a.note("%s", flagNames.Replace(left.String()))
