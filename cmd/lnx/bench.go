@@ -22,7 +22,7 @@ import (
 // benchCmd compares with C, for `make bench`.
 type benchCmd struct {
 	Cbench string `required:"" placeholder:"FILE" help:"testdata/cbench, built."`
-	Rounds int    `default:"7" help:"How often everything is measured."`
+	Rounds int    `default:"5" help:"How often everything is measured."`
 	Rows   string `placeholder:"REGEXP" help:"Only the rows with such a name."`
 	Out    string `placeholder:"DIR" help:"Where to leave the figures, as JSON."`
 	CPUs   cpus   `name:"cpus" placeholder:"A,B" help:"Processors for the two ends. Without it, the first two."`
