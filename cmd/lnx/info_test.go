@@ -67,7 +67,7 @@ func TestInfoJSON(t *testing.T) {
 		require.Contains(t, r.Caps, "FI_PEER")
 	}
 	require.Equal(t, "FI_SOCKADDR_IN", out.Links[0].Rails[1].AddrFormat)
-	tcp := lnx.LeftOut{Link: "shm+tcp:lo", What: "tcp", Reason: "became tcp;ofi_rxm, which has the peer interface", Note: true}
+	tcp := lnx.LeftOut{Link: "shm+tcp:lo", What: "tcp", Reason: "became tcp;ofi_rxm, which has the peer interface"}
 	require.Contains(t, out.Links[0].Notes, tcp)
 	require.NotContains(t, out.Links[0].LeftOut, tcp)
 	require.Len(t, out.LeftOut, 1, "of the other link only")
