@@ -18,8 +18,28 @@ func connected(t *testing.T, opts Options) (a, b *Endpoint, toB, toA Addr) {
 	t.Helper()
 	opts.Lookup = env(nil)
 	a, b, toB, toA = pair(t, opts)
+	connect(t, a, b)
+	return a, b, toB, toA
+}
+
+// another opens one more endpoint on b's link, connected with b.
+func another(t *testing.T, b *Endpoint) (ep *Endpoint, toB Addr) {
+	t.Helper()
+	ep, err := Open(b.Link())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ep.Close()) })
+	toB, _ = connect(t, ep, b)
+	return ep, toB
+}
+
+func connect(t *testing.T, a, b *Endpoint) (toB, toA Addr) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), pairLimit)
 	defer cancel()
+	toB, err := a.AV().Insert(b.Name())
+	require.NoError(t, err)
+	toA, err = b.AV().Insert(a.Name())
+	require.NoError(t, err)
 	const tag = 1 << 60
 	for _, way := range []struct {
 		from, to *Endpoint
@@ -31,7 +51,7 @@ func connected(t *testing.T, opts Options) (a, b *Endpoint, toB, toA Addr) {
 		require.NoError(t, err)
 		require.NoError(t, <-sent)
 	}
-	return a, b, toB, toA
+	return toB, toA
 }
 
 // onRails runs a test on each kind of rail.
