@@ -11,7 +11,7 @@ demo: setup
 # The checks in order, the quick ones first; a new one joins this list. The last
 # one's output is go test's own.
 .PHONY: test
-test: setup-test tidy gofmt vet staticcheck imports pure shim race
+test: setup-test tidy gofmt vet staticcheck imports pure shim plain race
 
 .PHONY: setup setup-test
 setup:
@@ -62,17 +62,26 @@ pure:
 	@echo '== pure packages without cgo'
 	@CGO_ENABLED=0 go test -timeout 5m $$($(pure_packages))
 
-# The C of the peer CQ and peer SRX under AddressSanitizer, leaks included.
+# The C of the peer CQ and peer SRX under AddressSanitizer, leaks included, with the
+# tests of the receive side.
 .PHONY: shim
 shim:
 	@echo '== C shim with AddressSanitizer'
 	@go test -asan -count=1 -timeout 5m ./providers/ofi/...
+	@go test -asan -count=1 -timeout 8m -run 'Smoke|Truncat|Peek|Cancel|Claim|Source|Matching|SameProcess|Sizes|Max|OpenCloseLeak|Gone|Killed' ./lnx
 
 # -count=1: Go's test cache does not know which libfabric a result was had with.
 .PHONY: race
 race:
 	@echo '== go test -race'
 	@go test -race -count=1 -timeout 8m ./...
+
+# What the race detector would take too long for, or hides: allocations, order over
+# many messages, a thousand lives of an endpoint.
+.PHONY: plain
+plain:
+	@echo '== go test without -race'
+	@go test -count=1 -timeout 6m -run 'NoAllocation|TestOrder|OpenCloseLeak|Million' ./lnx
 
 # golnx beside plain libfabric and C LNX, in the same minutes: docs/perf.md. ROUNDS,
 # ROWS (a regular expression for their names) and CPUS (as 0,1) change what is run.

@@ -46,7 +46,8 @@ type Options struct {
 	MaxPosted int
 	// MaxUnexpected is how many unexpected messages are held; 1,048,576 if 0. One
 	// of 8 bytes takes at most 1,024 over shm, the provider's part included.
-	// When they are there, the rails are not driven until receives take some.
+	// When they are there, the rails are not driven until receives take some. One
+	// call into shm takes all that is waiting, so that fast senders can go beyond.
 	MaxUnexpected int
 	// MaxUnexpectedBytes is how many bytes of unexpected messages that had to be
 	// fetched are held, as MaxUnexpected; 256 MiB if 0. Over tcp those above 16 KiB
