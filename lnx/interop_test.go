@@ -59,7 +59,7 @@ func TestInteropTCP(t *testing.T) {
 	x.insert(t, c.blob)
 	c.insert(t, x.ep.Name())
 	x.run(t, tcpPhases)
-	x.requireRail(t, "tcp;ofi_rxm:lo", 10_000)
+	x.requireRail(t, "tcp;ofi_rxm:lo", 100_000)
 }
 
 // Both sides have shm, but take each other for other machines, as the blobs say.
@@ -70,14 +70,14 @@ func TestInteropOtherHost(t *testing.T) {
 	x.insert(t, renameHost(t, c.blob))
 	c.insert(t, renameHost(t, x.ep.Name()))
 	x.run(t, tcpPhases)
-	x.requireRail(t, "tcp;ofi_rxm:"+domain, 10_000)
+	x.requireRail(t, "tcp;ofi_rxm:"+domain, 100_000)
 }
 
 var tcpPhases = []phase{
 	{"ping", 1_000, 8, 1},
 	{"pong", 1_000, 8, 1},
-	{"send", 2_560, 8, 64},
-	{"recv", 2_560, 8, 64},
+	{"send", 48_000, 8, 64},
+	{"recv", 48_000, 8, 64},
 	{"send", 320, 0, 32},
 	{"recv", 320, 0, 32},
 	{"ping", 100, 65536, 1},
