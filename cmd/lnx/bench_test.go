@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"golnx/cmd/lnx/benchtable"
 )
 
 // buildCbench builds testdata/cbench and answers the program.
@@ -108,24 +110,38 @@ func TestCbenchRefuses(t *testing.T) {
 // Everything that make bench compares can be run. What cannot be made here, as a
 // network namespace, is skipped by the command itself, with its reason.
 func TestBenchQuickly(t *testing.T) {
-	out := t.TempDir()
-	got := execute(t, "bench", "--cbench="+buildCbench(t), "--quick", "--rounds=1", "--out="+out)
-	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "Medians of 1 rounds")
-	files, err := filepath.Glob(filepath.Join(out, "*.json"))
+	cbench, seen := buildCbench(t), map[string]bool{}
+	for _, rows := range []string{"/ C|better", "with none", "idle tcp rails", "^idle CPU|^wake-up"} {
+		t.Run(rows, func(t *testing.T) {
+			out := t.TempDir()
+			got := execute(t, "bench", "--cbench="+cbench, "--quick", "--rounds=1", "--rows="+rows, "--out="+out)
+			require.Zero(t, got.code, got.stderr)
+			require.Contains(t, got.stdout, "Medians of 1 rounds")
+			for _, r := range readMeasurement(t, out).Rows {
+				seen[r.Name] = true
+				require.Empty(t, r.Failed)
+				require.Contains(t, got.stdout, r.Name)
+				if r.Skipped == "" {
+					require.Len(t, r.Ours, 1, r.Name)
+				}
+			}
+		})
+	}
+	for _, r := range benchtable.Rows(quickDepth) {
+		require.True(t, seen[r.Name], r.Name)
+	}
+}
+
+// readMeasurement reads the one file that a folder has.
+func readMeasurement(t *testing.T, dir string) (m measurement) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	text, err := os.ReadFile(files[0])
 	require.NoError(t, err)
-	var m measurement
 	require.NoError(t, json.Unmarshal(text, &m))
 	require.Equal(t, 1, m.Rounds)
 	require.NotEmpty(t, m.Go)
-	for _, r := range m.Rows {
-		require.Empty(t, r.Failed)
-		require.Contains(t, got.stdout, r.Name)
-		if r.Skipped == "" {
-			require.Len(t, r.Ours, 1, r.Name)
-		}
-	}
+	return m
 }

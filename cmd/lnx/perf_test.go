@@ -131,7 +131,7 @@ func TestIdle(t *testing.T) {
 func TestDuration(t *testing.T) {
 	got := execute(t, strings.Fields("perf lat --links shm --duration 20ms --json")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Greater(t, parse(t, got.stdout)[0].Iters, 10)
+	require.Positive(t, parse(t, got.stdout)[0].Iters)
 }
 
 func TestPinnedEnds(t *testing.T) {

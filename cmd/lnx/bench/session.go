@@ -96,27 +96,31 @@ func (s *Session) Run(p Params) (r Result, err error) {
 // was run in the end. Shorter runs come before, to learn how many those are.
 func (s *Session) RunFor(p Params, d time.Duration) (Params, Result, error) {
 	pilot := p
-	pilot.Warmup = 0
-	for pilot.Iters = pilotIters; ; pilot.Iters = min(pilot.Iters*pilotGrows, MaxIters) {
+	pilot.Warmup, pilot.Iters = 0, pilotIters
+	for known := false; !known; {
 		r, err := s.Run(pilot)
 		if err != nil {
 			return p, r, err
 		}
-		if r.Took > d/(2*pilotGrows) || pilot.Iters == MaxIters {
-			p.Iters = int(min(max(1, float64(pilot.Iters)*float64(d)/float64(r.Took)), MaxIters))
-			break
-		}
+		pilot.Iters, known = nextPilot(pilot.Iters, r.Took, d)
 	}
+	p.Iters = pilot.Iters
 	r, err := s.Run(p)
 	return p, r, err
 }
 
-// A run that says how long others take has at first pilotIters iterations, then so
-// many times more until it is long enough.
-const (
-	pilotIters = 10
-	pilotGrows = 10
-)
+// pilotIters are the iterations of the first run that tells how long others take.
+const pilotIters = 10
+
+// nextPilot answers how many iterations take the time d, when so many took that
+// long, or, if that was too short to be sure, how many are to be tried next.
+func nextPilot(iters int, took, d time.Duration) (next int, known bool) {
+	const grow = 10
+	if took < d/(2*grow) && iters < MaxIters {
+		return min(iters*grow, MaxIters), false
+	}
+	return int(min(max(1, float64(iters)*float64(d)/float64(max(1, took))), MaxIters)), true
+}
 
 func (s *Session) begin() {
 	s.Done.Store(0)

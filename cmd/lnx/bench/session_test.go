@@ -138,14 +138,33 @@ func requireGoroutines(t *testing.T, s *Session, p Params) {
 
 func TestRunFor(t *testing.T) {
 	s, served := sessions(t, "")
-	const d = 50 * time.Millisecond
-	p, r, err := s.RunFor(Params{Test: "lat", Size: 8, Iters: 1}, d)
+	p, r, err := s.RunFor(Params{Test: "lat", Size: 8, Iters: 1, Verify: true}, 10*time.Millisecond)
 	require.NoError(t, err)
-	require.Greater(t, p.Iters, pilotIters)
-	require.Greater(t, r.Took, d/20) // whatever else the machine does
 	require.EqualValues(t, p.Iters, r.Times.TotalCount())
 	require.NoError(t, s.Bye())
 	require.NoError(t, <-served)
+}
+
+func TestNextPilot(t *testing.T) {
+	const d = time.Second
+	for _, c := range []struct {
+		iters int
+		took  time.Duration
+		next  int
+		known bool
+	}{
+		{10, time.Millisecond, 100, false},
+		{100, 49 * time.Millisecond, 1000, false},
+		{100, 50 * time.Millisecond, 2000, true},
+		{10, 3 * time.Second, 3, true},
+		{10, time.Hour, 1, true},
+		{MaxIters / 2, 1, MaxIters, false},
+		{MaxIters, 0, MaxIters, true},
+	} {
+		next, known := nextPilot(c.iters, c.took, d)
+		require.Equal(t, c.next, next, "%+v", c)
+		require.Equal(t, c.known, known, "%+v", c)
+	}
 }
 
 // A goroutine that fails takes the others along, at both ends.
