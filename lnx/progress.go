@@ -58,6 +58,11 @@ func (ep *Endpoint) progress(rounds int) {
 		ep.core.Spin(ep.poll.next(), ep.poll.all, rounds)
 	}
 	ep.drain()
+	ep.upkeep()
+}
+
+// upkeep does what has to be done now and then.
+func (ep *Endpoint) upkeep() {
 	if ep.poll.tick%1024 == 0 {
 		ep.buryDead()
 	}

@@ -225,7 +225,12 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 			ep.mu.Unlock()
 			return err
 		}
-		ep.progress(spin)
+		if i < spins {
+			ep.progress(spin)
+		} else { // after a nap: what has come is seen in one round
+			ep.takeAll()
+			ep.upkeep()
+		}
 		flooded := ep.flooded()
 		ep.mu.Unlock()
 		if over() {

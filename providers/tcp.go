@@ -7,7 +7,10 @@ func init() {
 		Aliases:           []string{"tcp"},
 		MRMode:            MRVirtAddr | MRAllocated | MRProvKey,
 		PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6},
-		Env:               rxmEnv,
+		Env: append([]EnvDefault{{
+			Name: "FI_TCP_STAGING_SBUF_SIZE", Value: "0",
+			Why: "with its staging buffer tcp completes sends whose bytes have not left the process, and which are lost when the endpoint closes or is no longer driven",
+		}}, rxmEnv...),
 		// To ask for a message whose connection is gone crashes rxm 2.1.
 		Eager:    16384,
 		EagerEnv: "FI_OFI_RXM_BUFFER_SIZE",
