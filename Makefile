@@ -50,11 +50,11 @@ imports:
 	@echo '== import rules'
 	@go tool depguard ./...
 	$(call forbid,'^(import)?[[:space:]]*"C"([[:space:]]|$$)' $(filter-out providers,$(wildcard *)),'import "C" belongs under providers/')
-	$(call forbid,--exclude='*_test.go' '$(clock_or_environment)' $(wildcard rail peer providers/sim),'let the caller pass times and what it read')
+	$(call forbid,--exclude='*_test.go' '$(clock_or_environment)' $(wildcard rail peer mr providers/sim),'let the caller pass times and what it read')
 
 # Whatever decides, as against what touches libfabric, needs no C. (internal/readme
 # tries the README's program, so it is no leaf.)
-pure_packages := go list ./... | grep -E '^golnx/(linkspec|srq|suq|rail|peer|internal|providers)(/|$$)' | \
+pure_packages := go list ./... | grep -E '^golnx/(linkspec|srq|suq|rail|peer|mr|internal|providers)(/|$$)' | \
 	grep -vE '^golnx/(providers/ofi|internal/readme)(/|$$)'
 
 .PHONY: pure
