@@ -206,6 +206,7 @@ func (ep *Endpoint) resolveUnknown() {
 		op.from = from
 		ep.suq.SetSource(slot, uint64(from))
 		ep.heard(from, int(op.rail))
+		ep.mustFetch(slot, int(op.rail), ep.core.Unexpected(slot).Size)
 	}
 }
 

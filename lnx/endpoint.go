@@ -287,7 +287,9 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 	op := ep.rx.at(slot)
 	op.state, op.rail, op.from, op.tag = rxUnexpected, int8(r), from, tag
 	ep.suq.Push(slot, uint64(from), tag)
-	ep.mustFetch(slot, r, size)
+	if from != AddrUnspec {
+		ep.mustFetch(slot, r, size)
+	}
 	ep.stats[r].Unexpected(size)
 	return slot, false
 }

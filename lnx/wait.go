@@ -177,12 +177,10 @@ func (w *waiters) close() error {
 // await waits until over answers true, driving the rails or leaving that to
 // another waiter. over is called without locks and must be cheap.
 func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) error {
+	given := false
 	for !over() {
 		if ep.wait.lead.TryLock() {
-			err := ep.drive(ctx, over)
-			ep.wait.lead.Unlock()
-			ep.wait.handOver()
-			return err
+			return ep.lead(ctx, over)
 		}
 		ep.wait.add(x)
 		if over() {
@@ -194,25 +192,34 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 			return ErrClosed
 		}
 		if ep.wait.lead.TryLock() { // given up between the two looks
-			ep.wait.lead.Unlock()
 			ep.wait.remove(x)
-			continue
+			return ep.lead(ctx, over)
 		}
 		ep.wait.kick() // what was just started needs to be driven
 		select {
 		case <-x.ch:
 		case <-ctx.Done():
 		}
-		if listed := ep.wait.remove(x); over() || ctx.Err() != nil {
-			if !listed {
-				ep.wait.handOver() // the lead may have been passed here
+		given = !ep.wait.remove(x) // the lead may have been passed here
+		if ctx.Err() != nil && !over() {
+			if given {
+				ep.wait.handOver()
 			}
-			if !over() {
-				return ctx.Err()
-			}
+			return ctx.Err()
 		}
 	}
+	if given {
+		ep.wait.handOver()
+	}
 	return nil
+}
+
+// lead drives the rails, with the lead held, and then gives it up.
+func (ep *Endpoint) lead(ctx context.Context, over func() bool) error {
+	err := ep.drive(ctx, over)
+	ep.wait.lead.Unlock()
+	ep.wait.handOver()
+	return err
 }
 
 // drive is the leader's loop.

@@ -290,13 +290,15 @@ static int get_msg(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 
 // Go put the entry into its queue when get_tag found no match. A message that is
 // not safe with its sender is fetched now: its connection is there while the
-// provider deals with it. Where that cannot begin Go tries again.
+// provider deals with it. Where that cannot begin Go tries again. One of an unknown
+// sender stays, for a provider can only say whose it is as long as it has it.
 static int queue_entry(struct fi_peer_rx_entry *entry)
 {
 	struct gx_rx *rx = rx_of(entry);
 	struct gx_rail *rail = rail_of(rx);
 
-	if (rail->fetch_above && entry->msg_size > rail->fetch_above && !rail->core->closing)
+	if (rail->fetch_above && entry->msg_size > rail->fetch_above &&
+	    peer_of(rail, entry->addr) != FI_ADDR_UNSPEC && !rail->core->closing)
 		(void) gx_fetch((uintptr_t) rx);
 	return 0;
 }
