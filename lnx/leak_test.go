@@ -108,7 +108,11 @@ func TestOpenCloseLeakInTransfer(t *testing.T) {
 			return
 		}
 		require.ElementsMatch(t, before.FDs, after.FDs)
-		require.True(t, underASan || after.RSS-before.RSS < 10<<20+rounds*20_000, "%d bytes more resident", after.RSS-before.RSS)
+		allowed := 10<<20 + rounds*20_000
+		if strings.Contains(c.Links, "tcp") {
+			allowed += 256 << 20 // what malloc keeps of rxm's large buffers
+		}
+		require.True(t, underASan || after.RSS-before.RSS < allowed, "%d bytes more resident", after.RSS-before.RSS)
 	})
 }
 

@@ -212,7 +212,8 @@ type Laner interface {
 	MapPeer(rail int, addr, peer uint64) error
 }
 
-// Fetcher is implemented by Cores with rails whose Info has a FetchAbove.
+// Fetcher is implemented by Cores with rails whose Info has a FetchAbove; their owners
+// have to use it.
 type Fetcher interface {
 	// Fetch has an unexpected message transferred into memory of the Core, with a
 	// completion of kind Receive, unless the Core has begun with that already.
