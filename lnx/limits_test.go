@@ -97,11 +97,12 @@ func TestMaxUnexpected(t *testing.T) {
 		}
 		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
 		n.until(func() bool { return n.unexpected() >= most })
+		// The limit is looked at between calls; one call into shm may bring many.
+		brought := n.unexpected()
 		for range 1000 {
 			n.poll()
 		}
-		// One round of progress may bring several.
-		require.Less(t, n.unexpected(), uint64(count/2))
+		require.Equal(t, brought, n.unexpected())
 		for _, m := range msgs {
 			check(t, n.recv(m.Size, toA, m.Tag, 0), m, toA)
 		}
