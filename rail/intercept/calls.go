@@ -66,6 +66,9 @@ type Recv struct {
 	Tag, Ignore uint64
 	Flags       uint64
 	Context     any
+	// Result is the completion of a receive that a hook answers itself, without next:
+	// it has filled the buffers and says here with what.
+	Result Entry
 }
 
 // Len is the number of bytes of the buffers.

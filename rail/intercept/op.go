@@ -1,5 +1,3 @@
-// Package intercept lets a program see and change every operation of a link's rails,
-// as ofi-intercept does for libfabric in C.
 package intercept
 
 // Op says which call of the API an operation is.
@@ -37,18 +35,48 @@ const (
 	NumOps = iota
 )
 
-var opNames = [NumOps]string{
-	"tsend", "tsendv", "tsendmsg", "tsenddata", "tinject", "tinjectdata",
-	"send", "sendv", "sendmsg", "senddata", "inject", "injectdata",
-	"trecv", "trecvv", "trecvmsg", "recv", "recvv", "recvmsg",
-	"read", "readv", "readmsg",
-	"write", "writev", "writemsg", "inject_write", "writedata", "inject_writedata",
+// operations has what the package knows of each: its name, and where its hook is. One
+// of the last three is set. To add an operation, give it a number above, a field in
+// Hooks, and a line here.
+var operations = [NumOps]struct {
+	name string
+	send func(*Hooks) SendFunc
+	recv func(*Hooks) RecvFunc
+	rma  func(*Hooks) RMAFunc
+}{
+	OpTSend:           {name: "tsend", send: func(h *Hooks) SendFunc { return h.TSend }},
+	OpTSendV:          {name: "tsendv", send: func(h *Hooks) SendFunc { return h.TSendV }},
+	OpTSendMsg:        {name: "tsendmsg", send: func(h *Hooks) SendFunc { return h.TSendMsg }},
+	OpTSendData:       {name: "tsenddata", send: func(h *Hooks) SendFunc { return h.TSendData }},
+	OpTInject:         {name: "tinject", send: func(h *Hooks) SendFunc { return h.TInject }},
+	OpTInjectData:     {name: "tinjectdata", send: func(h *Hooks) SendFunc { return h.TInjectData }},
+	OpSend:            {name: "send", send: func(h *Hooks) SendFunc { return h.Send }},
+	OpSendV:           {name: "sendv", send: func(h *Hooks) SendFunc { return h.SendV }},
+	OpSendMsg:         {name: "sendmsg", send: func(h *Hooks) SendFunc { return h.SendMsg }},
+	OpSendData:        {name: "senddata", send: func(h *Hooks) SendFunc { return h.SendData }},
+	OpInject:          {name: "inject", send: func(h *Hooks) SendFunc { return h.Inject }},
+	OpInjectData:      {name: "injectdata", send: func(h *Hooks) SendFunc { return h.InjectData }},
+	OpTRecv:           {name: "trecv", recv: func(h *Hooks) RecvFunc { return h.TRecv }},
+	OpTRecvV:          {name: "trecvv", recv: func(h *Hooks) RecvFunc { return h.TRecvV }},
+	OpTRecvMsg:        {name: "trecvmsg", recv: func(h *Hooks) RecvFunc { return h.TRecvMsg }},
+	OpRecv:            {name: "recv", recv: func(h *Hooks) RecvFunc { return h.Recv }},
+	OpRecvV:           {name: "recvv", recv: func(h *Hooks) RecvFunc { return h.RecvV }},
+	OpRecvMsg:         {name: "recvmsg", recv: func(h *Hooks) RecvFunc { return h.RecvMsg }},
+	OpRead:            {name: "read", rma: func(h *Hooks) RMAFunc { return h.Read }},
+	OpReadV:           {name: "readv", rma: func(h *Hooks) RMAFunc { return h.ReadV }},
+	OpReadMsg:         {name: "readmsg", rma: func(h *Hooks) RMAFunc { return h.ReadMsg }},
+	OpWrite:           {name: "write", rma: func(h *Hooks) RMAFunc { return h.Write }},
+	OpWriteV:          {name: "writev", rma: func(h *Hooks) RMAFunc { return h.WriteV }},
+	OpWriteMsg:        {name: "writemsg", rma: func(h *Hooks) RMAFunc { return h.WriteMsg }},
+	OpInjectWrite:     {name: "inject_write", rma: func(h *Hooks) RMAFunc { return h.InjectWrite }},
+	OpWriteData:       {name: "writedata", rma: func(h *Hooks) RMAFunc { return h.WriteData }},
+	OpInjectWriteData: {name: "inject_writedata", rma: func(h *Hooks) RMAFunc { return h.InjectWriteData }},
 }
 
 // String is the operation's name, as tsend or inject_write.
 func (op Op) String() string {
-	if int(op) < len(opNames) {
-		return opNames[op]
+	if int(op) < NumOps {
+		return operations[op].name
 	}
 	return "unknown operation"
 }
