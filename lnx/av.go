@@ -97,6 +97,7 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 		ep.farewell()
 		return AddrUnspec, err
 	}
+	ep.hooks.remotes(Addr(p.Addr), p.Data)
 	ep.resolveUnknown()
 	return Addr(p.Addr), nil
 }

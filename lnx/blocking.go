@@ -8,6 +8,7 @@ import (
 
 	"golnx/providers"
 	"golnx/providers/fierr"
+	"golnx/rail/intercept"
 )
 
 // RecvInfo says what Recv received.
@@ -112,7 +113,7 @@ func (ep *Endpoint) startSend(ctx context.Context, to Addr, tag uint64, buf []by
 	}
 	c := newCall(ep)
 	for try := 0; ; try++ {
-		err := ep.tsend1("Send", buf, to, tag, 0, 0, c, false)
+		err := ep.tsend1(intercept.OpTSend, buf, to, tag, 0, 0, c, false)
 		if err == nil {
 			return c, nil
 		}
@@ -183,6 +184,7 @@ func (ep *Endpoint) withdraw(c *call, why error) error {
 	if op := ep.waiting(c); op != nil {
 		ep.posted.Cancel(c.slot)
 		op.pin.Unpin()
+		ep.hooks.withdrawn(op.ctx)
 		*op = rxOp{}
 		ep.core.ReleaseRx(c.slot)
 		ep.mu.Unlock()
@@ -204,7 +206,7 @@ func (ep *Endpoint) waiting(c *call) *rxOp {
 	}
 	ep.settle()
 	op := ep.rx.at(c.slot)
-	if op.ctx != any(c) || op.state != rxPosted {
+	if ep.user(op.ctx) != any(c) || op.state != rxPosted {
 		return nil
 	}
 	return op

@@ -34,6 +34,8 @@ type ErrEntry struct {
 	ProvErrno int
 	// Rail names the rail it happened on, if it did on one.
 	Rail string
+	// Hook is what a hook answered after the operation was handed over, if one failed.
+	Hook error
 }
 
 // Error describes the failure.
@@ -60,11 +62,19 @@ func (e *ErrEntry) Error() string {
 	if e.ProvErrno != 0 && e.ProvErrno != int(e.Err) {
 		s += fmt.Sprintf(" (provider error %d: %v)", e.ProvErrno, fierr.Errno(abs(e.ProvErrno)))
 	}
+	if e.Hook != nil {
+		s += ": " + e.Hook.Error()
+	}
 	return s
 }
 
-// Unwrap answers Err.
-func (e *ErrEntry) Unwrap() error { return e.Err }
+// Unwrap answers Err, and Hook if there is one.
+func (e *ErrEntry) Unwrap() []error {
+	if e.Hook != nil {
+		return []error{e.Err, e.Hook}
+	}
+	return []error{e.Err}
+}
 
 // Is makes a failure compare as the condition that caused it.
 func (e *ErrEntry) Is(target error) bool {
@@ -127,6 +137,13 @@ func (q *CQ) pushErr(e ErrEntry) {
 // [fierr.EAvail] if the next one is a failure, which ReadErr answers. With no room in
 // entries it only drives the rails. It does not allocate.
 func (q *CQ) Read(entries []Entry) (int, error) {
+	if h := q.ep.hooks; h != nil && h.cqRead != nil {
+		return h.cqRead(hookEntries(entries))
+	}
+	return q.read(entries)
+}
+
+func (q *CQ) read(entries []Entry) (int, error) {
 	ep := q.ep
 	ep.lock()
 	if err := ep.check(); err != nil {

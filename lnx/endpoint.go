@@ -75,6 +75,8 @@ type Endpoint struct {
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
+	hooks   *hooked     // nil without consumers
+	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
 }
 
@@ -95,11 +97,15 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 		}
 	}
 	// The explicit nil matters: a nil *ofi.Core is no nil providers.Core.
-	core, err := ofi.Open(link.infos, owner, ofi.Options{
+	opts := ofi.Options{
 		MaxRx:  link.set.MaxPosted + link.set.MaxUnexpected,
 		MaxTx:  link.set.MaxSends,
 		AVSize: link.set.Peers,
-	})
+	}
+	if h := endpointOf(owner).hooks; h != nil {
+		opts.OpenCQ = h.openCQ
+	}
+	core, err := ofi.Open(link.infos, owner, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +135,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	}
 	ep.near = link.set.Policy == rail.Nearest
 	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.left = append(ep.left, p.Data) })
+	ep.hooks = newHooked(ep)
 	if err = ep.watch.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
@@ -139,6 +146,9 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", link.Name, err), ep.core.Close(), ep.watch.close())
 	}
 	ep.enlist()
+	if err := ep.hooks.created(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", link.Name, err), ep.Close())
+	}
 	return ep, nil
 }
 
@@ -162,6 +172,13 @@ func (ep *Endpoint) start() error {
 	var err error
 	if ep.blob, err = ep.makeBlob(); err != nil {
 		return errors.Join(err, ep.wait.close())
+	}
+	if ep.hooks != nil {
+		own, err := peer.Decode(ep.blob)
+		if err != nil {
+			return errors.Join(err, ep.wait.close())
+		}
+		ep.hooks.view.Address = own.String()
 	}
 	return nil
 }
@@ -208,9 +225,11 @@ func (ep *Endpoint) Stats() []RailStats {
 // blocked calls return ErrClosed, and unread completions are dropped. Closing
 // twice does nothing. Peers notice only that nothing comes any more.
 func (ep *Endpoint) Close() error {
-	if ep.closed.Swap(true) {
+	if ep.closing.Swap(true) {
 		return nil
 	}
+	hooked := ep.hooks.closing()
+	ep.closed.Store(true)
 	ep.wait.wakeAll()
 	process.closing.Lock()
 	defer process.closing.Unlock()
@@ -228,7 +247,7 @@ func (ep *Endpoint) Close() error {
 	}
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
-	return errors.Join(err, ep.watch.close(), ep.wait.close())
+	return errors.Join(hooked, err, ep.watch.close(), ep.wait.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
@@ -238,7 +257,7 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 		if unpin {
 			op.pin.Unpin()
 		}
-		if f, ok := op.ctx.(*call); ok {
+		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
 			f.finish(Entry{}, ErrClosed)
 		}
 		*op = rxOp{}
@@ -247,7 +266,7 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 		if unpin {
 			op.pin.Unpin()
 		}
-		if f, ok := op.ctx.(*call); ok {
+		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
 			f.finish(Entry{}, ErrClosed)
 		}
 		*op = txOp{}
@@ -271,6 +290,8 @@ func (ep *Endpoint) check() error {
 // owner is the endpoint's side of providers.Owner, kept out of its public
 // method set.
 type owner Endpoint
+
+func endpointOf(o providers.Owner) *Endpoint { return (*Endpoint)(o.(*owner)) }
 
 // Match implements providers.Owner.
 func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {

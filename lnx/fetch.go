@@ -110,13 +110,12 @@ func (ep *Endpoint) deliver(slot providers.Slot, op *rxOp) {
 		Data:    msg.Data,
 		Src:     op.from,
 	}
-	quiet, rail := op.quiet, ep.link.Rails[op.rail].Name()
+	quiet, r := op.quiet, int(op.rail)
 	ep.release(slot, op)
-	switch {
-	case n < len(data):
-		ep.complete(ErrEntry{Entry: entry, Err: fierr.ETrunc, Olen: len(data) - n, Rail: rail})
-	case !quiet:
-		ep.done(entry)
+	if n < len(data) {
+		ep.fail(r, ErrEntry{Entry: entry, Err: fierr.ETrunc, Olen: len(data) - n})
+	} else {
+		ep.finish(r, entry, quiet)
 	}
 }
 
@@ -132,10 +131,10 @@ func (ep *Endpoint) wasFetched(c *providers.Completion, op *rxOp) {
 		ctx := op.ctx
 		e := ErrEntry{
 			Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: c.Tag, Src: op.from},
-			Err:   fierr.Errno(c.Err), ProvErrno: int(c.ProvErrno), Rail: ep.link.Rails[c.Rail].Name(),
+			Err:   fierr.Errno(c.Err), ProvErrno: int(c.ProvErrno),
 		}
 		ep.release(c.Slot, op)
-		ep.complete(e)
+		ep.fail(int(c.Rail), e)
 	case c.Err != 0 && !matched:
 		ep.lose(c.Slot, op)
 	case op.state == rxActive:

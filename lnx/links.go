@@ -9,6 +9,7 @@ import (
 	"golnx/linkspec"
 	"golnx/providers"
 	"golnx/providers/ofi"
+	"golnx/rail/intercept"
 )
 
 // ErrNoLinks says that no link was asked for, or none of those asked for can be
@@ -69,7 +70,7 @@ func Links(opts Options) (*Listing, error) {
 		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
 	}
 	set.warnAliases()
-	finder := finder{known: map[string][]*ofi.Info{}}
+	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks}
 	listing := &Listing{}
 	var errs []error
 	for _, spec := range set.spec {
@@ -89,13 +90,16 @@ func Links(opts Options) (*Listing, error) {
 }
 
 // finder asks libfabric once for each provider.
-type finder struct{ known map[string][]*ofi.Info }
+type finder struct {
+	known map[string][]*ofi.Info
+	hooks []*intercept.Hooks
+}
 
 func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
 	if infos, ok := f.known[traits.Name]; ok {
 		return infos, nil
 	}
-	infos, err := ofi.Discover(traits)
+	infos, err := getinfo(f.hooks, traits)
 	if err == nil {
 		f.known[traits.Name] = infos
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golnx/linkspec"
 	"golnx/rail"
+	"golnx/rail/intercept"
 )
 
 // Options say which links are wanted and how an endpoint behaves. The zero value
@@ -61,6 +62,10 @@ type Options struct {
 	// process is watched.
 	ConnectTimeout time.Duration
 
+	// Hooks are consumers that see and change the endpoint's operations, after those
+	// of intercept.Register.
+	Hooks []*intercept.Hooks
+
 	// Lookup reads the environment; os.LookupEnv if nil.
 	Lookup func(string) (string, bool)
 }
@@ -68,7 +73,8 @@ type Options struct {
 // settings are Options with the environment and the defaults applied.
 type settings struct {
 	Options
-	spec linkspec.Spec
+	spec  linkspec.Spec
+	hooks []*intercept.Hooks // of all consumers
 }
 
 func (o Options) resolve() (settings, error) {
@@ -97,7 +103,11 @@ func (o Options) resolve() (settings, error) {
 	if err := s.setAliases(); err != nil {
 		return s, err
 	}
-	return s, s.setDefaults()
+	if err := s.setDefaults(); err != nil {
+		return s, err
+	}
+	s.hooks, err = consumers(s.Options)
+	return s, err
 }
 
 // relevant hides the variables whose place an option takes, so that a wrong one

@@ -7,15 +7,17 @@ import (
 
 	"golnx/providers/fierr"
 	"golnx/rail"
+	"golnx/rail/intercept"
 )
 
 // path is one way to a peer: the address that a rail gave to one of its entries.
 type path struct {
 	rail, entry int
 	addr        uint64
-	silent      time.Time // since when it does not connect; zero if it does
-	dead        bool      // given up: messages take another while there is one
-	passed      uint      // messages that would have taken it since
+	remote      *intercept.Remote // what hooks see of it; nil without hooks
+	silent      time.Time         // since when it does not connect; zero if it does
+	dead        bool              // given up: messages take another while there is one
+	passed      uint              // messages that would have taken it since
 }
 
 // retryDead is after how many messages a path that was given up is tried again.
@@ -101,7 +103,14 @@ func (ep *Endpoint) round(state *peerState) *path {
 // fails, or does not connect within Options.ConnectTimeout, is given up: the answer
 // is EAGAIN if there is another one to try, and an error if there is none. A policy
 // that keeps order stays with the other one; with the rest a path comes back.
-func (ep *Endpoint) unsent(state *peerState, p *path, err error) error {
+func (ep *Endpoint) unsent(o intercept.Op, state *peerState, p *path, err error) error {
+	if err = ep.another(state, p, err); err != fierr.Again {
+		err = fmt.Errorf("%s %w", callName(o), err)
+	}
+	return err
+}
+
+func (ep *Endpoint) another(state *peerState, p *path, err error) error {
 	name := ep.link.Rails[p.rail].Name()
 	if err == fierr.Again {
 		ep.poll.busy(p.rail)

@@ -147,15 +147,13 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 	case abandoned:
 	case c.Err != 0:
 		ep.stats[c.Rail].Error()
-		ep.complete(ErrEntry{
+		ep.fail(int(c.Rail), ErrEntry{
 			Entry:     Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec},
 			Err:       fierr.Errno(c.Err),
 			ProvErrno: int(c.ProvErrno),
-			Rail:      ep.link.Rails[c.Rail].Name(),
 		})
-	case quiet:
 	default:
-		ep.done(Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec})
+		ep.finish(int(c.Rail), Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
 	}
 }
 
@@ -194,23 +192,30 @@ func (ep *Endpoint) received(c *providers.Completion) {
 		Data:    c.Data,
 		Src:     from,
 	}
-	switch {
-	case c.Err != 0:
-		if fierr.Errno(c.Err) != fierr.ETrunc {
-			ep.stats[c.Rail].Error()
-		}
-		ep.complete(ErrEntry{
-			Entry: entry, Err: fierr.Errno(c.Err), Olen: int(c.Olen),
-			ProvErrno: int(c.ProvErrno), Rail: ep.link.Rails[c.Rail].Name(),
-		})
-	case quiet:
-	default:
-		ep.done(entry)
+	if c.Err == 0 {
+		ep.finish(int(c.Rail), entry, quiet)
+		return
 	}
+	if fierr.Errno(c.Err) != fierr.ETrunc {
+		ep.stats[c.Rail].Error()
+	}
+	ep.fail(int(c.Rail), ErrEntry{
+		Entry: entry, Err: fierr.Errno(c.Err), Olen: int(c.Olen), ProvErrno: int(c.ProvErrno),
+	})
 }
 
-// done passes a success on: to the future that it belongs to, or to the CQ.
-func (ep *Endpoint) done(e Entry) {
+// finish passes a success on: to the future that it belongs to, or to the CQ unless it
+// is quiet. The rail is -1 if it was none's.
+func (ep *Endpoint) finish(r int, e Entry, quiet bool) {
+	if ep.hooks != nil {
+		if code, why := ep.hooks.ended(r, &e, 0); code != 0 {
+			ep.report(r, ErrEntry{Entry: e, Err: code, Hook: why})
+			return
+		}
+	}
+	if quiet {
+		return
+	}
 	if f, ok := e.Context.(*call); ok {
 		f.finish(e, nil)
 		return
@@ -218,8 +223,27 @@ func (ep *Endpoint) done(e Entry) {
 	ep.cq.push(e)
 }
 
-// complete passes a failure on.
-func (ep *Endpoint) complete(e ErrEntry) {
+// fail passes a failure on; quiet operations fail aloud.
+func (ep *Endpoint) fail(r int, e ErrEntry) {
+	if ep.hooks != nil {
+		t, _ := e.Context.(*tracked)
+		quiet := t != nil && t.quiet
+		if e.Err, e.Hook = ep.hooks.ended(r, &e.Entry, e.Err); e.Err == 0 { // a hook made a success of it
+			if f, ok := e.Context.(*call); ok {
+				f.finish(e.Entry, nil)
+			} else if !quiet {
+				ep.cq.push(e.Entry)
+			}
+			return
+		}
+	}
+	ep.report(r, e)
+}
+
+func (ep *Endpoint) report(r int, e ErrEntry) {
+	if r >= 0 {
+		e.Rail = ep.link.Rails[r].Name()
+	}
 	if f, ok := e.Context.(*call); ok {
 		f.finish(e.Entry, &e)
 		return

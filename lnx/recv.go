@@ -6,6 +6,7 @@ import (
 
 	"golnx/providers"
 	"golnx/providers/fierr"
+	"golnx/rail/intercept"
 )
 
 // TRecv posts a receive (fi_trecv(3)): the oldest message from the peer, or from
@@ -16,7 +17,12 @@ import (
 func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, opContext any) error {
 	ep.lock()
 	ep.one[0] = buf
-	err := ep.recv("TRecv", ep.one[:], from, tag, ignore, opContext, false)
+	var err error
+	if ep.hooks != nil {
+		err = ep.hooks.receive(intercept.OpTRecv, &Msg{IOV: ep.one[:], Addr: from, Tag: tag, Ignore: ignore, Context: opContext}, FlagCompletion)
+	} else {
+		err = ep.post(intercept.OpTRecv, ep.one[:], from, tag, ignore, opContext, false)
+	}
 	ep.one[0] = nil
 	ep.mu.Unlock()
 	return err
@@ -24,9 +30,7 @@ func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, opContext a
 
 // TRecvV posts a receive into several buffers (fi_trecvv(3)).
 func (ep *Endpoint) TRecvV(iov [][]byte, from Addr, tag, ignore uint64, opContext any) error {
-	ep.lock()
-	defer ep.mu.Unlock()
-	return ep.recv("TRecvV", iov, from, tag, ignore, opContext, false)
+	return ep.trecvmsg(intercept.OpTRecvV, &Msg{IOV: iov, Addr: from, Tag: tag, Ignore: ignore, Context: opContext}, FlagCompletion)
 }
 
 // TRecvMsg receives with flags (fi_trecvmsg(3)):
@@ -40,12 +44,24 @@ func (ep *Endpoint) TRecvV(iov [][]byte, from Addr, tag, ignore uint64, opContex
 //	FlagClaim           receive what Context claimed
 //	FlagClaim|FlagDiscard  drop what Context claimed
 func (ep *Endpoint) TRecvMsg(m *Msg, flags Flags) error {
+	return ep.trecvmsg(intercept.OpTRecvMsg, m, flags)
+}
+
+func (ep *Endpoint) trecvmsg(o intercept.Op, m *Msg, flags Flags) error {
 	ep.lock()
 	defer ep.mu.Unlock()
+	if ep.hooks != nil {
+		return ep.hooks.receive(o, m, flags)
+	}
+	return ep.receive(o, m, flags)
+}
+
+// receive does what the flags say, under the lock.
+func (ep *Endpoint) receive(o intercept.Op, m *Msg, flags Flags) error {
 	quiet := flags&FlagCompletion == 0
 	switch flags &^ FlagCompletion {
 	case 0:
-		return ep.recv("TRecvMsg", m.IOV, m.Addr, m.Tag, m.Ignore, m.Context, quiet)
+		return ep.post(o, m.IOV, m.Addr, m.Tag, m.Ignore, m.Context, quiet)
 	case FlagPeek, FlagPeek | FlagClaim, FlagPeek | FlagDiscard:
 		return ep.peek(m, flags)
 	case FlagClaim, FlagClaim | FlagDiscard:
@@ -54,9 +70,9 @@ func (ep *Endpoint) TRecvMsg(m *Msg, flags Flags) error {
 	return fmt.Errorf("TRecvMsg: %v do not go together for a receive: %w", flags, fierr.EBadFlags)
 }
 
-// recv takes an unexpected message or posts the receive, under the lock.
-func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint64, opContext any, quiet bool) error {
-	if err := ep.checkRecv(name, iov, from); err != nil {
+// post takes an unexpected message or posts the receive.
+func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore uint64, opContext any, quiet bool) error {
+	if err := ep.checkRecv(o, iov, from); err != nil {
 		return err
 	}
 	ep.settle()
@@ -86,7 +102,7 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 	}
 	op := ep.rx.at(slot)
 	op.ctx, op.quiet, op.from, op.tag, op.ignore, op.state, op.rail = opContext, quiet, from, tag, ignore, rxPosted, -1
-	if c, ok := opContext.(*call); ok {
+	if c, ok := ep.user(opContext).(*call); ok {
 		c.slot = slot
 	}
 	ep.setBuffers(slot, op, iov)
@@ -94,15 +110,15 @@ func (ep *Endpoint) recv(name string, iov [][]byte, from Addr, tag, ignore uint6
 	return nil
 }
 
-func (ep *Endpoint) checkRecv(name string, iov [][]byte, from Addr) error {
+func (ep *Endpoint) checkRecv(o intercept.Op, iov [][]byte, from Addr) error {
 	if err := ep.check(); err != nil {
 		return err
 	}
 	if from != AddrUnspec && ep.peerOf(from) == nil {
-		return unknownAddr(name, from)
+		return unknownAddr(callName(o), from)
 	}
 	if len(iov) > ep.link.Info.IOVLimit {
-		return fmt.Errorf("%s: %d buffers, this link takes %d: %w", name, len(iov), ep.link.Info.IOVLimit, fierr.EInval)
+		return fmt.Errorf("%s: %d buffers, this link takes %d: %w", callName(o), len(iov), ep.link.Info.IOVLimit, fierr.EInval)
 	}
 	if ep.cq.full() {
 		return fierr.Again
@@ -173,35 +189,35 @@ func (ep *Endpoint) restart() {
 // peek answers about the oldest unexpected message that matches. It always ends
 // with an entry in the CQ, and drives the rails first.
 func (ep *Endpoint) peek(m *Msg, flags Flags) error {
-	if err := ep.checkRecv("TRecvMsg", nil, m.Addr); err != nil {
+	if err := ep.checkRecv(intercept.OpTRecvMsg, nil, m.Addr); err != nil {
 		return err
 	}
 	if flags&FlagClaim != 0 {
-		if err := ep.checkClaim(m.Context); err != nil {
+		if err := ep.checkClaim(ep.user(m.Context)); err != nil {
 			return err
 		}
 	}
 	ep.takeAll()
 	slot, ok := ep.suq.Peek(uint64(m.Addr), m.Tag, m.Ignore)
 	if !ok {
-		ep.cq.pushErr(ErrEntry{
+		ep.fail(-1, ErrEntry{
 			Entry: Entry{Context: m.Context, Flags: FlagTagged | FlagRecv, Tag: m.Tag, Src: AddrUnspec},
 			Err:   fierr.ENoMsg,
 		})
 		return nil
 	}
-	entry := ep.describe(slot, m.Context)
+	entry, r := ep.describe(slot, m.Context), int(ep.rx.at(slot).rail)
 	switch {
 	case flags&FlagClaim != 0:
 		ep.suq.Remove(slot)
 		op := ep.rx.at(slot)
-		op.state, op.ctx = rxClaimed, m.Context
+		op.state, op.ctx = rxClaimed, ep.user(m.Context)
 		ep.claims = append(ep.claims, slot)
 	case flags&FlagDiscard != 0:
 		ep.suq.Remove(slot)
 		ep.discard(slot)
 	}
-	ep.cq.push(entry)
+	ep.finish(r, entry, false)
 	return nil
 }
 
@@ -237,7 +253,7 @@ func same(a, b any) bool {
 
 func (ep *Endpoint) findClaim(opContext any) int {
 	for i, slot := range ep.claims {
-		if same(ep.rx.at(slot).ctx, opContext) {
+		if same(ep.user(ep.rx.at(slot).ctx), opContext) {
 			return i
 		}
 	}
@@ -246,12 +262,12 @@ func (ep *Endpoint) findClaim(opContext any) int {
 
 // claimed receives or drops what a peek set aside.
 func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
-	if err := ep.checkRecv("TRecvMsg", m.IOV, AddrUnspec); err != nil {
+	if err := ep.checkRecv(intercept.OpTRecvMsg, m.IOV, AddrUnspec); err != nil {
 		return err
 	}
 	i := -1
-	if m.Context != nil && reflect.ValueOf(m.Context).Comparable() {
-		i = ep.findClaim(m.Context)
+	if user := ep.user(m.Context); user != nil && reflect.ValueOf(user).Comparable() {
+		i = ep.findClaim(user)
 	}
 	if i < 0 {
 		return fmt.Errorf("TRecvMsg: Context has claimed no message: peek with FlagPeek|FlagClaim first: %w", fierr.EInval)
@@ -261,13 +277,12 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 	op := ep.rx.at(slot)
 	op.quiet = quiet
 	if flags&FlagDiscard != 0 {
-		entry := ep.describe(slot, m.Context)
+		entry, r := ep.describe(slot, m.Context), int(op.rail)
 		ep.discard(slot)
-		if !quiet {
-			ep.cq.push(entry)
-		}
+		ep.finish(r, entry, quiet)
 		return nil
 	}
+	op.ctx = m.Context
 	ep.give(slot, op, m.IOV)
 	return nil
 }
@@ -304,7 +319,7 @@ func (ep *Endpoint) Cancel(opContext any) error {
 		return err
 	}
 	for slot := range ep.posted.All() {
-		if same(ep.rx.at(slot).ctx, opContext) {
+		if same(ep.user(ep.rx.at(slot).ctx), opContext) {
 			ep.cancel(slot, fierr.ECanceled)
 			return nil
 		}
@@ -330,8 +345,5 @@ func (ep *Endpoint) failRx(op *rxOp, why fierr.Errno) {
 		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: op.tag, Src: op.from},
 		Err:   why,
 	}
-	if op.rail >= 0 {
-		e.Rail = ep.link.Rails[op.rail].Name()
-	}
-	ep.complete(e)
+	ep.fail(int(op.rail), e)
 }

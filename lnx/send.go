@@ -7,6 +7,7 @@ import (
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
+	"golnx/rail/intercept"
 )
 
 // Flags are the operation flags of fi_tagged(3) and fi_cq(3).
@@ -79,31 +80,31 @@ type Msg struct {
 // sent: read the CQ, then try again. The first send to a peer answers EAGAIN until
 // both sides have driven their rails, which connects them.
 func (ep *Endpoint) TSend(buf []byte, to Addr, tag uint64, opContext any) error {
-	return ep.tsend1("TSend", buf, to, tag, 0, 0, opContext, false)
+	return ep.tsend1(intercept.OpTSend, buf, to, tag, 0, 0, opContext, false)
 }
 
 // TSendData sends buf with 64 bits of remote CQ data (fi_tsenddata(3)).
 func (ep *Endpoint) TSendData(buf []byte, data uint64, to Addr, tag uint64, opContext any) error {
-	return ep.tsend1("TSendData", buf, to, tag, data, FlagRemoteCQData, opContext, false)
+	return ep.tsend1(intercept.OpTSendData, buf, to, tag, data, FlagRemoteCQData, opContext, false)
 }
 
 // TInject sends a copy of buf, at most Link.Info.InjectSize bytes, without a
 // completion (fi_tinject(3)). Should the message fail after all, there is an
 // error entry without context in the CQ.
 func (ep *Endpoint) TInject(buf []byte, to Addr, tag uint64) error {
-	return ep.tsend1("TInject", buf, to, tag, 0, FlagInject, nil, true)
+	return ep.tsend1(intercept.OpTInject, buf, to, tag, 0, FlagInject, nil, true)
 }
 
 // TInjectData is TInject with remote CQ data (fi_tinjectdata(3)).
 func (ep *Endpoint) TInjectData(buf []byte, data uint64, to Addr, tag uint64) error {
-	return ep.tsend1("TInjectData", buf, to, tag, data, FlagInject|FlagRemoteCQData, nil, true)
+	return ep.tsend1(intercept.OpTInjectData, buf, to, tag, data, FlagInject|FlagRemoteCQData, nil, true)
 }
 
 // TSendV sends several buffers as one message (fi_tsendv(3)).
 func (ep *Endpoint) TSendV(iov [][]byte, to Addr, tag uint64, opContext any) error {
 	ep.lock()
 	defer ep.mu.Unlock()
-	return ep.send("TSendV", iov, to, tag, 0, 0, opContext, false)
+	return ep.send(intercept.OpTSendV, iov, to, tag, 0, 0, opContext, false)
 }
 
 // TSendMsg sends with flags (fi_tsendmsg(3)): FlagCompletion, without which only
@@ -114,11 +115,11 @@ func (ep *Endpoint) TSendMsg(m *Msg, flags Flags) error {
 	}
 	ep.lock()
 	defer ep.mu.Unlock()
-	return ep.send("TSendMsg", m.IOV, m.Addr, m.Tag, m.Data, flags, m.Context, flags&FlagCompletion == 0)
+	return ep.send(intercept.OpTSendMsg, m.IOV, m.Addr, m.Tag, m.Data, flags, m.Context, flags&FlagCompletion == 0)
 }
 
 // tsend1 sends one buffer. The scratch slice avoids an allocation for it.
-func (ep *Endpoint) tsend1(op string, buf []byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
+func (ep *Endpoint) tsend1(op intercept.Op, buf []byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
 	ep.lock()
 	ep.one[0] = buf
 	err := ep.send(op, ep.one[:], to, tag, data, flags, opContext, quiet)
@@ -128,23 +129,23 @@ func (ep *Endpoint) tsend1(op string, buf []byte, to Addr, tag, data uint64, fla
 }
 
 // send starts one message, under the lock.
-func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
+func (ep *Endpoint) send(o intercept.Op, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
 	if err := ep.check(); err != nil {
 		return err
 	}
 	state := ep.peerOf(to)
 	if state == nil {
-		return unknownAddr(name, to)
+		return unknownAddr(callName(o), to)
 	}
 	if state.err != nil {
 		return state.err
 	}
-	size, err := ep.setIOV(name, iov)
+	size, err := ep.setIOV(o, iov)
 	if err != nil {
 		return err
 	}
 	if flags&FlagInject != 0 && size > ep.link.Info.InjectSize {
-		return fmt.Errorf("%s: %d bytes, at most %d can be injected over this link: %w", name, size, ep.link.Info.InjectSize, fierr.EMsgSize)
+		return tooLongToInject(o, size, ep.link.Info.InjectSize)
 	}
 	if ep.cq.full() {
 		return fierr.Again
@@ -155,7 +156,7 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	}
 	path, err := ep.choose(state, size)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", callName(o), err)
 	}
 	slot, err := ep.core.AllocTx()
 	if err != nil {
@@ -167,8 +168,41 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 	ep.seq++
 	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, to, size, tag, ep.seq, int8(r), quiet
 	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = path.addr, tag, data, slot
+	if ep.hooks == nil {
+		if err := ep.handOver(r, op, iov, flags); err != nil {
+			ep.dropTx(slot, op)
+			return ep.unsent(o, state, path, err)
+		}
+	} else if replaced, provider, err := ep.hooks.handOver(path, op, o, iov, flags); err != nil {
+		ep.dropTx(slot, op)
+		if provider {
+			err = ep.unsent(o, state, path, err)
+		}
+		return err
+	} else if replaced {
+		ctx := op.ctx
+		ep.dropTx(slot, op)
+		ep.finish(r, Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
+		return nil
+	}
+	state.refused = nil
+	path.up(state)
+	state.sends++
+	ep.sends++
+	ep.peers.Acquire(peer.Addr(to))
+	if flags&FlagInject != 0 {
+		ep.stats[r].TInject(op.len)
+	} else {
+		ep.stats[r].TSend(op.len)
+	}
+	ep.poll.busy(r)
+	return nil
+}
+
+// handOver gives the message in ep.op to its provider.
+func (ep *Endpoint) handOver(r int, op *txOp, iov [][]byte, flags Flags) error {
 	ep.op.Flags = uint64(flags & FlagRemoteCQData)
-	if size <= ep.inject[r] {
+	if op.len <= ep.inject[r] {
 		// the provider copies it, so that nothing has to be pinned
 		ep.op.Flags |= providers.FlagInject
 	} else {
@@ -178,31 +212,26 @@ func (ep *Endpoint) send(name string, iov [][]byte, to Addr, tag, data uint64, f
 		op.pinned = true
 	}
 	op.state = txActive
-	if err := ep.core.Send(r, &ep.op); err != nil {
-		ep.dropTx(slot, op)
-		if err = ep.unsent(state, path, err); err != fierr.Again {
-			err = fmt.Errorf("%s %w", name, err)
-		}
-		return err
-	}
-	state.refused = nil
-	path.up(state)
-	state.sends++
-	ep.sends++
-	ep.peers.Acquire(peer.Addr(to))
-	if flags&FlagInject != 0 {
-		ep.stats[r].TInject(size)
-	} else {
-		ep.stats[r].TSend(size)
-	}
-	ep.poll.busy(r)
-	return nil
+	return ep.core.Send(r, &ep.op)
+}
+
+// callName is the method of an operation, for errors.
+func callName(o intercept.Op) string { return callNames[o] }
+
+var callNames = [intercept.NumOps]string{
+	intercept.OpTSend: "TSend", intercept.OpTSendV: "TSendV", intercept.OpTSendMsg: "TSendMsg",
+	intercept.OpTSendData: "TSendData", intercept.OpTInject: "TInject", intercept.OpTInjectData: "TInjectData",
+	intercept.OpTRecv: "TRecv", intercept.OpTRecvV: "TRecvV", intercept.OpTRecvMsg: "TRecvMsg",
+}
+
+func tooLongToInject(o intercept.Op, size, limit uint64) error {
+	return fmt.Errorf("%s: %d bytes, at most %d can be injected over this link: %w", callName(o), size, limit, fierr.EMsgSize)
 }
 
 // setIOV describes the buffers of a send in ep.op.
-func (ep *Endpoint) setIOV(name string, iov [][]byte) (size uint64, err error) {
+func (ep *Endpoint) setIOV(o intercept.Op, iov [][]byte) (size uint64, err error) {
 	if len(iov) > ep.link.Info.IOVLimit {
-		return 0, fmt.Errorf("%s: %d buffers, this link takes %d: %w", name, len(iov), ep.link.Info.IOVLimit, fierr.EInval)
+		return 0, fmt.Errorf("%s: %d buffers, this link takes %d: %w", callName(o), len(iov), ep.link.Info.IOVLimit, fierr.EInval)
 	}
 	ep.op.Count = max(1, len(iov))
 	ep.op.IOV[0] = providers.IOVec{}
@@ -211,7 +240,7 @@ func (ep *Endpoint) setIOV(name string, iov [][]byte) (size uint64, err error) {
 		size += uint64(len(b))
 	}
 	if size > ep.link.Info.MaxMsgSize {
-		return 0, fmt.Errorf("%s: %d bytes, the longest message of this link has %d: %w", name, size, ep.link.Info.MaxMsgSize, fierr.EMsgSize)
+		return 0, fmt.Errorf("%s: %d bytes, the longest message of this link has %d: %w", callName(o), size, ep.link.Info.MaxMsgSize, fierr.EMsgSize)
 	}
 	return size, nil
 }

@@ -303,8 +303,15 @@ func (ep *Endpoint) sleep(nap time.Duration, over func() bool) bool {
 // rails' descriptors, or, with a rail that has none, as shm, for at most 250 µs
 // at a time.
 func (q *CQ) Wait(ctx context.Context, entries []Entry) (int, error) {
+	if h := q.ep.hooks; h != nil && h.waits {
+		return h.wait(ctx, entries)
+	}
+	return q.wait(ctx, entries)
+}
+
+func (q *CQ) wait(ctx context.Context, entries []Entry) (int, error) {
 	ep := q.ep
-	n, err := q.Read(entries)
+	n, err := q.read(entries)
 	if err != fierr.Again {
 		return n, err
 	}
@@ -312,7 +319,7 @@ func (q *CQ) Wait(ctx context.Context, entries []Entry) (int, error) {
 	signals := q.seen()
 	for {
 		err := ep.await(ctx, x, func() bool { return q.ready() || q.seen() != signals })
-		n, readErr := q.Read(entries)
+		n, readErr := q.read(entries)
 		if readErr != fierr.Again {
 			return n, readErr
 		}

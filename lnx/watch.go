@@ -216,10 +216,9 @@ func (ep *Endpoint) abandonSend(op *txOp, why fierr.Errno) {
 	ctx := op.ctx
 	op.ctx = nil
 	ep.stats[op.rail].Error()
-	ep.complete(ErrEntry{
+	ep.fail(int(op.rail), ErrEntry{
 		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: op.tag, Src: AddrUnspec},
 		Err:   why,
-		Rail:  ep.link.Rails[op.rail].Name(),
 	})
 }
 

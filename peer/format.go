@@ -43,10 +43,13 @@ func (a *Address) String() string {
 		if i > 0 {
 			s.WriteByte(',')
 		}
-		s.WriteString(safe(name) + "=" + formatAddr(a.Format(i), e.Addr))
+		s.WriteString(safe(name) + "=" + a.EntryString(i))
 	}
 	return s.String()
 }
+
+// EntryString prints the address of entry i, as String has it.
+func (a *Address) EntryString(i int) string { return formatAddr(a.Format(i), a.Entries[i].Addr) }
 
 // safe quotes what would disturb a terminal; a decoded Address has no such names.
 func safe(s string) string {

@@ -24,6 +24,9 @@ type Options struct {
 	MaxTx  int // sends under way; 65,536
 	CQSize int // entries asked of each provider's CQ; 1,024
 	AVSize int // peers expected; 64
+	// OpenCQ is called in place of the opening of a rail's CQ, which it does with a
+	// size; nil opens it with CQSize.
+	OpenCQ func(rail, size int, open func(size int) error) error
 }
 
 func (o Options) withDefaults() Options {
@@ -36,6 +39,9 @@ func (o Options) withDefaults() Options {
 	set(&o.MaxTx, 1<<16)
 	set(&o.CQSize, 1024)
 	set(&o.AVSize, 64)
+	if o.OpenCQ == nil {
+		o.OpenCQ = func(_, size int, open func(int) error) error { return open(size) }
+	}
 	return o
 }
 

@@ -5,17 +5,14 @@ package ofi
 #include <string.h>
 #include "shim.h"
 
-static void gx_hint(struct fi_info *hints, char *provider, uint64_t caps, int mr_mode)
+// The bit-fields and enums that Go cannot set.
+static void gx_hint(struct fi_info *hints, uint32_t type, uint32_t threading, uint32_t av_type, uint32_t progress)
 {
-	hints->caps = caps;
-	hints->mode = FI_CONTEXT | FI_CONTEXT2;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->fabric_attr->prov_name = provider;
-	hints->domain_attr->mr_mode = mr_mode;
-	hints->domain_attr->threading = FI_THREAD_DOMAIN;
-	hints->domain_attr->av_type = FI_AV_TABLE;
-	hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	hints->ep_attr->type = type;
+	hints->domain_attr->threading = threading;
+	hints->domain_attr->av_type = av_type;
+	hints->domain_attr->control_progress = progress;
+	hints->domain_attr->data_progress = progress;
 }
 */
 import "C"
@@ -28,6 +25,7 @@ import (
 
 	"golnx/providers"
 	"golnx/providers/fierr"
+	"golnx/providers/fiinfo"
 )
 
 // Capabilities of fi_getinfo(3) that a rail is opened with.
@@ -37,13 +35,29 @@ const caps = C.FI_TAGGED | C.FI_MSG | C.FI_PEER | C.FI_SOURCE | C.FI_DIRECTED_RE
 // copy for opening. It is immutable and safe for concurrent use.
 type Info struct {
 	providers.Info
-	c *C.struct_fi_info
+	// Hints are what was asked for.
+	Hints *fiinfo.Info
+	c     *C.struct_fi_info
 }
 
-// Discover answers what a provider offers with the capabilities that a link
-// needs: one Info per domain and address. A provider that is not built in, or
-// finds no device, answers none and no error.
-func Discover(traits providers.Traits) ([]*Info, error) {
+// Hints are what a link asks a provider for.
+func Hints(traits providers.Traits) *fiinfo.Info {
+	return &fiinfo.Info{
+		Caps:   caps,
+		Mode:   C.FI_CONTEXT | C.FI_CONTEXT2,
+		EP:     fiinfo.EP{Type: C.FI_EP_RDM},
+		Fabric: fiinfo.Fabric{Provider: traits.Name},
+		Domain: fiinfo.Domain{
+			MRMode: fiinfo.MRMode(traits.MRMode), Threading: C.FI_THREAD_DOMAIN, AVType: C.FI_AV_TABLE, ControlProgress: C.FI_PROGRESS_MANUAL, Progress: C.FI_PROGRESS_MANUAL,
+		},
+	}
+}
+
+// Discover answers what a provider offers: one Info per domain and address. A provider
+// that is not built in, or finds no device, answers none and no error. Of the hints it
+// passes on what [Hints] sets, the operation flags, orders and sizes of tx_attr and
+// rx_attr, and the domain's name.
+func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 	if err := Load(); err != nil {
 		return nil, err
 	}
@@ -52,7 +66,7 @@ func Discover(traits providers.Traits) ([]*Info, error) {
 		return nil, fail("fi_allocinfo", -int(fierr.ENoMem), "%s", traits.Name)
 	}
 	defer C.fi_freeinfo(hints)
-	C.gx_hint(hints, C.CString(traits.Name), caps, C.int(traits.MRMode))
+	setHints(hints, ask)
 
 	var list *C.struct_fi_info
 	version := C.uint32_t(MinVersion.Major<<16 | MinVersion.Minor)
@@ -69,6 +83,7 @@ func Discover(traits providers.Traits) ([]*Info, error) {
 	seen := map[string]bool{}
 	for c := list; c != nil; c = c.next {
 		info := newInfo(c, traits)
+		info.Hints = ask
 		key := info.Domain + "\x00" + info.Fabric + "\x00" + string(info.Addr)
 		// rxm answers each domain and address several times
 		if info.Provider != traits.Name || seen[key] {
@@ -82,6 +97,22 @@ func Discover(traits providers.Traits) ([]*Info, error) {
 		infos = append(infos, info)
 	}
 	return infos, nil
+}
+
+// setHints fills in what fi_allocinfo(3) made. fi_freeinfo(3) frees the strings.
+func setHints(c *C.struct_fi_info, ask *fiinfo.Info) {
+	c.caps, c.mode = C.uint64_t(ask.Caps), C.uint64_t(ask.Mode)
+	c.domain_attr.mr_mode = C.int(ask.Domain.MRMode)
+	C.gx_hint(c, C.uint32_t(ask.EP.Type), C.uint32_t(ask.Domain.Threading), C.uint32_t(ask.Domain.AVType), C.uint32_t(ask.Domain.Progress))
+	tx, rx := c.tx_attr, c.rx_attr
+	tx.op_flags, tx.msg_order, tx.inject_size, tx.size = C.uint64_t(ask.TX.OpFlags), C.uint64_t(ask.TX.MsgOrder), C.size_t(ask.TX.InjectSize), C.size_t(ask.TX.Size)
+	rx.op_flags, rx.msg_order, rx.size = C.uint64_t(ask.RX.OpFlags), C.uint64_t(ask.RX.MsgOrder), C.size_t(ask.RX.Size)
+	if ask.Fabric.Provider != "" {
+		c.fabric_attr.prov_name = C.CString(ask.Fabric.Provider)
+	}
+	if ask.Domain.Name != "" {
+		c.domain_attr.name = C.CString(ask.Domain.Name)
+	}
 }
 
 func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {

@@ -47,8 +47,18 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.av, err = OpenAV(r.domain, opts.AVSize); err != nil {
 		return r, err
 	}
-	if r.cq, err = openPeerCQ(r.domain, r.c, opts.CQSize); err != nil {
+	err = opts.OpenCQ(int(r.c.index), opts.CQSize, func(size int) (err error) {
+		if r.cq != nil {
+			return fail("fi_cq_open", -int(fierr.EBusy), "the CQ of %s is open", info.Name())
+		}
+		r.cq, err = openPeerCQ(r.domain, r.c, size)
+		return err
+	})
+	if err != nil {
 		return r, err
+	}
+	if r.cq == nil {
+		return r, fail("fi_cq_open", -int(fierr.EInval), "nobody opened the CQ of %s", info.Name())
 	}
 	if r.srx, err = openPeerSRX(r.domain, r.c); err != nil {
 		return r, err

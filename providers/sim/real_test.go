@@ -26,7 +26,7 @@ func init() {
 func localInfo(t *testing.T, name string) *ofi.Info {
 	traits, ok := providers.Lookup(name)
 	require.True(t, ok)
-	infos, err := ofi.Discover(traits)
+	infos, err := ofi.Discover(traits, ofi.Hints(traits))
 	require.NoError(t, err)
 	for _, info := range infos {
 		info.FetchAbove = 0 // the linear owner is no user of providers.Fetcher

@@ -1,0 +1,273 @@
+package lnx
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"golnx/providers/fierr"
+	"golnx/rail/intercept"
+)
+
+// hooked is an endpoint's hooks, composed when it is opened. An endpoint that has no
+// consumers has no hooked, so that each operation pays one branch.
+//
+// An operation's context is wrapped on its way through here, in a tracked, which has the
+// caller's and what the hooks made of it.
+type hooked struct {
+	ep       *Endpoint
+	hooks    []*intercept.Hooks
+	view     *intercept.Endpoint
+	rails    []*intercept.Chain
+	link     *intercept.Chain // of what belongs to no rail
+	cqRead   func([]intercept.Entry) (int, error)
+	waits    bool // somebody hooks CQ.Wait
+	free     []*tracked
+	send     intercept.Send // the call under way
+	sending  tracking
+	recv     intercept.Recv
+	posting  *tracked
+	complete intercept.Completion
+}
+
+// tracked is the context of an operation that hooks saw.
+type tracked struct {
+	user, seen any
+	r          int   // rail, -1 of receives
+	failed     error // of a hook, after the operation was handed over
+	quiet      bool  // a success has no completion in the CQ
+	handed     bool
+	ended      bool
+}
+
+// tracking is a send on its way through the hooks.
+type tracking struct {
+	*tracked
+	op      *txOp
+	refused error // the provider's last answer
+}
+
+// user answers the caller's context of an operation.
+func (ep *Endpoint) user(opContext any) any {
+	if ep.hooks == nil {
+		return opContext
+	}
+	if t, ok := opContext.(*tracked); ok {
+		return t.user
+	}
+	return opContext
+}
+
+func (h *hooked) track(opContext any, r int) *tracked {
+	if n := len(h.free); n > 0 {
+		t := h.free[n-1]
+		h.free = h.free[:n-1]
+		*t = tracked{user: opContext, seen: opContext, r: r}
+		return t
+	}
+	return &tracked{user: opContext, seen: opContext, r: r}
+}
+
+func (h *hooked) untrack(t *tracked) {
+	*t = tracked{}
+	h.free = append(h.free, t)
+}
+
+// handOver sends what stands in ep.op, through the hooks of the rail. It answers
+// whether a hook took the message in place of the provider, and whether an error is
+// the provider's own.
+func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) (replaced, provider bool, err error) {
+	chain := h.rails[p.rail]
+	t := h.track(op.ctx, p.rail)
+	t.quiet = op.quiet
+	op.ctx = t
+	h.send = intercept.Send{
+		Op: o, To: p.remote, IOV: iov, Tag: op.tag, Data: h.ep.op.Data, Flags: uint64(flags), Context: t.user,
+	}
+	h.sending = tracking{tracked: t, op: op}
+	f := chain.Send[o]
+	if f == nil {
+		f = h.sendBase
+	}
+	err = f(&h.send)
+	provider = err != nil && err == h.sending.refused
+	switch {
+	case t.handed:
+		t.failed, err = err, nil
+	case err == nil:
+		t.seen, replaced = h.send.Context, true
+	default:
+		op.ctx = nil
+		h.untrack(t)
+	}
+	h.send.IOV, h.send.Context, h.sending = nil, nil, tracking{}
+	return replaced, provider, err
+}
+
+// sendBase is what the last hook of a send calls.
+func (h *hooked) sendBase(c *intercept.Send) error {
+	ep, s := h.ep, &h.sending
+	if s.tracked == nil {
+		return fmt.Errorf("next of %v was called after its hook had returned: %w", c.Op, fierr.EOpBadState)
+	}
+	if s.handed {
+		return fmt.Errorf("next of %v was called again after it had succeeded: %w", c.Op, fierr.EOpBadState)
+	}
+	size, err := ep.setIOV(c.Op, c.IOV)
+	if err != nil {
+		return err
+	}
+	if Flags(c.Flags)&FlagInject != 0 && size > ep.link.Info.InjectSize {
+		return tooLongToInject(c.Op, size, ep.link.Info.InjectSize)
+	}
+	s.op.tag, s.op.len = c.Tag, size
+	ep.op.Tag, ep.op.Data = c.Tag, c.Data
+	s.seen = c.Context
+	if err := ep.handOver(int(s.op.rail), s.op, c.IOV, Flags(c.Flags)); err != nil {
+		s.refused = err
+		return err
+	}
+	s.handed = true
+	return nil
+}
+
+// receive passes a receive through the hooks.
+func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
+	if err := h.ep.check(); err != nil {
+		return err
+	}
+	f := h.link.Recv[o]
+	if f == nil {
+		f = h.recvBase
+	}
+	t := h.track(m.Context, -1)
+	t.quiet = flags&FlagCompletion == 0
+	h.recv = intercept.Recv{
+		Op: o, From: uint64(m.Addr), IOV: m.IOV, Tag: m.Tag, Ignore: m.Ignore, Flags: uint64(flags), Context: t.user,
+	}
+	h.posting = t
+	err := f(&h.recv)
+	h.posting = nil
+	result := h.recv.Result
+	switch {
+	case t.handed:
+		if err != nil && !t.ended {
+			t.failed, err = err, nil
+		}
+		if t.ended {
+			h.untrack(t)
+		}
+	case err == nil:
+		t.seen = h.recv.Context
+		e := entryOf(result)
+		e.Context, e.Flags = t, e.Flags|FlagTagged|FlagRecv
+		h.posting = nil
+		h.ep.finish(-1, e, t.quiet)
+	default:
+		h.untrack(t)
+	}
+	h.recv.IOV, h.recv.Context, h.recv.Result = nil, nil, intercept.Entry{}
+	return err
+}
+
+// recvBase is what the last hook of a receive calls.
+func (h *hooked) recvBase(c *intercept.Recv) error {
+	t := h.posting
+	if t == nil {
+		return fmt.Errorf("next of %v was called after its hook had returned: %w", c.Op, fierr.EOpBadState)
+	}
+	if t.handed {
+		return fmt.Errorf("next of %v was called again after it had succeeded: %w", c.Op, fierr.EOpBadState)
+	}
+	t.seen = c.Context
+	t.handed = true // it can end within the call
+	m := Msg{IOV: c.IOV, Addr: Addr(c.From), Tag: c.Tag, Ignore: c.Ignore, Context: t}
+	if err := h.ep.receive(c.Op, &m, Flags(c.Flags)); err != nil {
+		t.handed = false
+		return err
+	}
+	return nil
+}
+
+// ended shows the end of an operation to the hooks, and unwraps its context. The error
+// is that of a hook.
+func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
+	t, ok := e.Context.(*tracked)
+	if !ok {
+		return code, nil // of no operation
+	}
+	if t.r >= 0 {
+		r = t.r
+	}
+	chain := h.link
+	if r >= 0 {
+		chain = h.rails[r]
+	}
+	user, failed := t.user, t.failed
+	e.Context = t.seen
+	if chain.Complete != nil {
+		h.complete = intercept.Completion{Entry: hookEntry(*e), Err: int(code)}
+		if err := chain.Complete(&h.complete); err != nil {
+			failed = err
+		}
+		*e, code = entryOf(h.complete.Entry), fierr.Errno(h.complete.Err)
+		h.complete.Context = nil
+	}
+	if c, ok := user.(*call); ok {
+		e.Context = c // a blocked call is not a hook's to lose
+	}
+	if h.posting == t { // still on its way through the hooks of the call
+		t.ended = true
+	} else {
+		h.untrack(t)
+	}
+	if failed != nil && code == 0 {
+		code = fierr.EOther
+		if e, ok := fierr.Of(failed); ok {
+			code = e
+		}
+	}
+	return code, failed
+}
+
+// hookEntry and entryOf convert entries, whose types differ in names only.
+func hookEntry(e Entry) intercept.Entry { return *(*intercept.Entry)(unsafe.Pointer(&e)) }
+func entryOf(e intercept.Entry) Entry   { return *(*Entry)(unsafe.Pointer(&e)) }
+
+func hookEntries(e []Entry) []intercept.Entry {
+	return unsafe.Slice((*intercept.Entry)(unsafe.Pointer(unsafe.SliceData(e))), len(e))
+}
+
+func entriesOf(e []intercept.Entry) []Entry {
+	return unsafe.Slice((*Entry)(unsafe.Pointer(unsafe.SliceData(e))), len(e))
+}
+
+// Both have to have the same layout.
+var (
+	_ = [1]byte{}[unsafe.Sizeof(Entry{})-unsafe.Sizeof(intercept.Entry{})]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Flags)-unsafe.Offsetof(intercept.Entry{}.Flags)]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Len)-unsafe.Offsetof(intercept.Entry{}.Len)]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Tag)-unsafe.Offsetof(intercept.Entry{}.Tag)]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Data)-unsafe.Offsetof(intercept.Entry{}.Data)]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Src)-unsafe.Offsetof(intercept.Entry{}.Src)]
+)
+
+// withdrawn tells the hooks of an operation that ends without a completion, and answers
+// the caller's context.
+func (h *hooked) withdrawn(opContext any) any {
+	t, ok := opContext.(*tracked)
+	if h == nil || !ok {
+		return opContext
+	}
+	user := t.user
+	e := Entry{Context: t, Src: AddrUnspec}
+	_, _ = h.ended(t.r, &e, fierr.ECanceled)
+	return user
+}
+
+// wait is CQ.Wait with hooks. The context goes around them.
+func (h *hooked) wait(ctx context.Context, entries []Entry) (int, error) {
+	wait := intercept.Reads(h.hooks, h.view, "cq_wait", func(h *intercept.Hooks) intercept.ReadFunc { return h.CQWait },
+		func(e []intercept.Entry) (int, error) { return h.ep.cq.wait(ctx, entriesOf(e)) })
+	return wait(hookEntries(entries))
+}
