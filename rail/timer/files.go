@@ -83,5 +83,3 @@ var fileFields = map[kind]func(*RankFiles) *string{
 	cqGapsFile:    func(f *RankFiles) *string { return &f.CQGaps },
 	metaFile:      func(f *RankFiles) *string { return &f.Meta },
 }
-
-const dirKnob = "INTERCEPT_TIMER_DIR"
