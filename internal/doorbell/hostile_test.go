@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"golnx/internal/doorbell"
+	"golnx/internal/netns"
+	"golnx/internal/twoproc"
 )
 
 // forged is a bell made by hand; what is zero is as it should be.
@@ -220,11 +222,40 @@ func TestOtherUsersBells(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
+			before := held(t)
 			_, err := doorbell.Open(n)
 			require.ErrorIs(t, err, doorbell.ErrUnavailable)
 			require.ErrorContains(t, err, "owner is 54321, want")
+			require.Equal(t, before, held(t))
 		})
 	}
+}
+
+// pretender has a FIFO that is called like a page, in a root of its own.
+var pretender = netns.NewRole("pretender", func(c *twoproc.Child) {
+	var root string
+	c.Get(&root)
+	require.NoError(c, os.Mkdir(filepath.Join(root, "proc"), 0o700))
+	require.NoError(c, unix.Mount("/proc", filepath.Join(root, "proc"), "", unix.MS_BIND|unix.MS_REC, ""))
+	require.NoError(c, unix.Chroot(root))
+	const path = "/memfd:golnx-doorbell (deleted)"
+	require.NoError(c, unix.Mkfifo(path, 0o600))
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	require.NoError(c, err)
+	_, err = doorbell.Open(doorbell.Name{PID: int32(os.Getpid()), Page: int32(fd), Token: token})
+	require.ErrorIs(c, err, doorbell.ErrUnavailable)
+	c.Put(err.Error())
+})
+
+// Names of files are not trusted.
+func TestFileCalledLikeAPage(t *testing.T) {
+	netns.Need(t)
+	p := pretender.Start(t, netns.Place{}, limit)
+	p.Put(t.TempDir())
+	var said string
+	p.Get(&said)
+	p.Wait()
+	require.Contains(t, said, "file type is 010000, want 0100000")
 }
 
 func TestHostileProcesses(t *testing.T) {

@@ -67,7 +67,7 @@ func (r *Ringer) openPage(n Name) (header, error) {
 	if size := int64(os.Getpagesize()); st.Size != size {
 		return header{}, refuse(path+": size in bytes", st.Size, size)
 	}
-	// Reading makes sure that there is no hole, which could not be filled when memory is short.
+	// What can be read here is no hole, which a load might fail to fill (SIGBUS).
 	var head [headSize]byte
 	if _, err := unix.Pread(fd, head[:], 0); err != nil {
 		return header{}, failed(path+": pread", err)
