@@ -53,9 +53,9 @@ type output interface {
 }
 
 // FromEnv opens the recorder that the environment asks for; nil, and no error, if
-// INTERCEPT_FLAGS_DIR is not set or empty. lookup is os.LookupEnv, or what stands for it
-// in a test. A variable with a bad value is an error that names it, and so is a file
-// that cannot be made. What goes wrong later is told on warn, once.
+// INTERCEPT_FLAGS_DIR is not set or empty. lookup answers a variable, and whether it is
+// set. A variable with a bad value is an error that names it, and so is a file that
+// cannot be made. What goes wrong later is told on warn, once.
 func FromEnv(lookup func(string) (string, bool), warn io.Writer) (*Recorder, error) {
 	c := Config{ResultsMax: defaultResultsMax}
 	if c.Dir, _ = lookup(dirKnob); c.Dir == "" {
