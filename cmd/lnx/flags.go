@@ -89,10 +89,10 @@ func (s step) compared(all bool) bool { return s.granted != nil || all && s.Resu
 // agreement is all steps that ask for the same and are granted the same, but for the
 // addresses, which no two processes share.
 type agreement struct {
-	first          step
-	steps          []string
-	ranks          map[string][]int // of each step, ascending
-	sources, dests []string
+	first        step
+	steps        []string
+	ranks        map[string][]int // of each step, ascending
+	source, dest distinct
 }
 
 // agreements are in the order of their first steps.
@@ -130,19 +130,38 @@ func withoutAddrs(info *fiinfo.Info) *fiinfo.Info {
 
 func (a *agreement) add(s step) {
 	name := s.String()
-	a.steps = addNew(a.steps, name)
-	a.ranks[name] = addNew(a.ranks[name], s.rank)
+	ranks := a.ranks[name]
+	if len(ranks) == 0 {
+		a.steps = append(a.steps, name)
+	}
+	if len(ranks) == 0 || ranks[len(ranks)-1] != s.rank {
+		a.ranks[name] = append(ranks, s.rank)
+	}
 	if s.granted != nil {
-		a.sources = addNew(a.sources, s.granted.Src.String())
-		a.dests = addNew(a.dests, s.granted.Dest.String())
+		a.source.add(s.granted.Src.String())
+		a.dest.add(s.granted.Dest.String())
 	}
 }
 
-func addNew[T comparable](to []T, v T) []T {
-	if slices.Contains(to, v) {
-		return to
+// distinct are different texts.
+type distinct struct {
+	first string
+	all   map[string]bool
+}
+
+func (d *distinct) add(text string) {
+	if d.all == nil {
+		d.first, d.all = text, map[string]bool{}
 	}
-	return append(to, v)
+	d.all[text] = true
+}
+
+// String names the first one.
+func (d *distinct) String() string {
+	if len(d.all) < 2 {
+		return d.first
+	}
+	return fmt.Sprintf("%s and %d more", d.first, len(d.all)-1)
 }
 
 // who says which ranks took a step.
@@ -180,9 +199,8 @@ func showSteps(w io.Writer, steps []step, all bool) error {
 	return err
 }
 
-// rankList writes "rank 3" or "ranks 0-3,7".
+// rankList writes "rank 3" or "ranks 0-3,7", of ranks that ascend.
 func rankList(ranks []int) string {
-	ranks = slices.Sorted(slices.Values(ranks))
 	var parts []string
 	for i := 0; i < len(ranks); {
 		first := i
@@ -228,9 +246,9 @@ func (a *agreement) table(w io.Writer, all bool, other *agreement) error {
 	for _, p := range fiinfo.Compare(a.first.Asked, a.first.granted) {
 		switch p.Granted.Path {
 		case "src_addr":
-			p.Granted.Text = several(a.sources)
+			p.Granted.Text = a.source.String()
 		case "dest_addr":
-			p.Granted.Text = several(a.dests)
+			p.Granted.Text = a.dest.String()
 		}
 		if all || p.Relation != fiinfo.Equal && !others[p.Granted.Path] {
 			asked, mark, granted := pairCells(p)
@@ -238,14 +256,6 @@ func (a *agreement) table(w io.Writer, all bool, other *agreement) error {
 		}
 	}
 	return ui.Print(w, t)
-}
-
-// several names the first of some texts.
-func several(texts []string) string {
-	if len(texts) < 2 {
-		return strings.Join(texts, "")
-	}
-	return fmt.Sprintf("%s and %d others", texts[0], len(texts)-1)
 }
 
 // wide is where a list of names is broken, in characters.

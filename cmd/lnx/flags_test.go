@@ -128,7 +128,7 @@ func TestFlagsOfBadFile(t *testing.T) {
 
 func TestRankList(t *testing.T) {
 	for want, ranks := range map[string][]int{
-		"rank 3": {3}, "ranks 0-3": {3, 1, 0, 2}, "ranks 0,2": {0, 2}, "ranks 0-1,5,7-9": {0, 1, 5, 7, 8, 9},
+		"rank 3": {3}, "ranks 0-3": {0, 1, 2, 3}, "ranks 0,2": {0, 2}, "ranks 0-1,5,7-9": {0, 1, 5, 7, 8, 9},
 	} {
 		require.Equal(t, want, rankList(ranks))
 	}
