@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -199,3 +200,46 @@ func TestKilledParent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "process %d is still there", pid)
 }
+
+// The test's process is on one host, what it starts on the other.
+func TestOnHosts(t *testing.T) {
+	other := netns.OnHosts(t, limit, "")
+	if other == nil {
+		return
+	}
+	l, err := net.Listen("tcp4", "10.211.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(limit/2)))
+	cmd := exec.Command("bash", "-c", fmt.Sprintf("exec 3<>/dev/tcp/10.211.0.1/%d; echo hello >&3", l.Addr().(*net.TCPAddr).Port))
+	require.NoError(t, other.Start(cmd))
+	conn, err := l.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+	text, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, "hello\n", string(text))
+	require.Equal(t, "10.211.0.2", conn.RemoteAddr().(*net.TCPAddr).IP.String())
+}
+
+// What fails on the host has failed.
+func TestOnHostsFails(t *testing.T) {
+	r := &recorder{TB: t}
+	if netns.OnHosts(r, limit, "") != nil {
+		require.Fail(t, "on purpose")
+		return
+	}
+	require.Equal(t, []any{"exit status 1"}, r.errors)
+	require.Contains(t, r.log, "on purpose")
+}
+
+// recorder keeps what a test would fail with.
+type recorder struct {
+	testing.TB
+	errors []any
+	log    string
+}
+
+func (r *recorder) Error(a ...any)               { r.errors = append(r.errors, a...) }
+func (r *recorder) Logf(format string, a ...any) { r.log += fmt.Sprintf(format, a...) }
