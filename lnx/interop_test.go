@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"golnx/internal/netns"
 	"golnx/lnx"
 	"golnx/peer"
 	"golnx/providers/fierr"
@@ -62,15 +62,20 @@ func TestInteropTCP(t *testing.T) {
 	x.requireRail(t, "tcp;ofi_rxm:lo", 100_000)
 }
 
-// Both sides have shm, but take each other for other machines, as the blobs say.
+// Two hosts with a cable between them. Both sides have shm, but take each other for
+// other machines, as the blobs say.
 func TestInteropOtherHost(t *testing.T) {
-	domain := networkInterface(t)
-	c := startLnxpeer(t, domain)
-	x := newExchange(t, c, lnx.Options{Links: "shm+tcp:" + domain}, nil)
+	other := netns.OnHosts(t, farLife, "")
+	if other == nil {
+		return
+	}
+	c := startLnxpeerOn(t, other, "nic0")
+	x := newExchange(t, c, lnx.Options{Links: "shm+tcp:nic0"}, nil)
 	x.insert(t, renameHost(t, c.blob))
 	c.insert(t, renameHost(t, x.ep.Name()))
+	require.Contains(t, x.peer(t).String(), "=10.211.0.2:")
 	x.run(t, tcpPhases)
-	x.requireRail(t, "tcp;ofi_rxm:"+domain, 100_000)
+	x.requireRail(t, "tcp;ofi_rxm:nic0", 100_000)
 }
 
 var tcpPhases = []phase{
@@ -121,14 +126,16 @@ func TestInteropBlob(t *testing.T) {
 // lnxpeer and its machine.
 func checkBlob(t *testing.T, x *exchange) {
 	t.Helper()
-	a, err := x.ep.AV().Lookup(x.to)
-	require.NoError(t, err)
+	a := x.peer(t)
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	require.Equal(t, host, a.Host)
 	require.Nil(t, a.Ext)
 	require.Regexp(t, fmt.Sprintf(`=fi_shm://%d:\d+:\d+\b`, x.c.cmd.Process.Pid), a.String())
 	require.Regexp(t, `=127\.0\.0\.1:\d+\b`, a.String())
+	own, err := peer.Decode(x.ep.Name())
+	require.NoError(t, err)
+	require.Equal(t, a.Layout, own.Layout, "not the layout of the libfabric that is installed")
 }
 
 // renameHost moves a blob to another machine.
@@ -144,27 +151,6 @@ func renameHost(t *testing.T, blob []byte) []byte {
 	blob, err = encode(a)
 	require.NoError(t, err)
 	return blob
-}
-
-// networkInterface names one that is up, has an IPv4 address and is not loopback.
-func networkInterface(t *testing.T) string {
-	t.Helper()
-	list, err := net.Interfaces()
-	require.NoError(t, err)
-	for _, i := range list {
-		if i.Flags&net.FlagLoopback != 0 || i.Flags&net.FlagUp == 0 {
-			continue
-		}
-		addrs, err := i.Addrs()
-		require.NoError(t, err)
-		for _, a := range addrs {
-			if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil {
-				return i.Name
-			}
-		}
-	}
-	t.Skip("no hardware: no network interface with an IPv4 address besides loopback")
-	return ""
 }
 
 // exchange is an endpoint and the C process that it talks to.
@@ -218,6 +204,14 @@ func (x *exchange) insert(t *testing.T, blob []byte) {
 	var err error
 	x.to, err = x.ep.AV().Insert(blob)
 	require.NoError(t, err)
+}
+
+// peer answers what the AV has of the peer.
+func (x *exchange) peer(t *testing.T) *peer.Address {
+	t.Helper()
+	a, err := x.ep.AV().Lookup(x.to)
+	require.NoError(t, err)
+	return a
 }
 
 // run plays the phases.

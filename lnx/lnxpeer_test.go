@@ -19,12 +19,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"golnx/internal/netns"
 	"golnx/peer"
 )
 
 // lnxpeer is a running testdata/interop/lnxpeer.c. Its header comment has the
 // protocol.
 type lnxpeer struct {
+	host  *netns.Host // nil is where the test is
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines chan string
@@ -42,7 +44,12 @@ const (
 // startLnxpeer builds lnxpeer, starts it and reads its address.
 func startLnxpeer(t *testing.T, domain string) *lnxpeer {
 	t.Helper()
-	c := &lnxpeer{cmd: exec.Command(buildLnxpeer(t), domain, fmt.Sprint(lnxpeerStep.Seconds()))}
+	return startLnxpeerOn(t, nil, domain)
+}
+
+func startLnxpeerOn(t *testing.T, host *netns.Host, domain string) *lnxpeer {
+	t.Helper()
+	c := &lnxpeer{host: host, cmd: exec.Command(buildC(t, "lnxpeer"), domain, fmt.Sprint(lnxpeerStep.Seconds()))}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "FI_") {
 			c.cmd.Env = append(c.cmd.Env, v)
@@ -59,7 +66,8 @@ func startLnxpeer(t *testing.T, domain string) *lnxpeer {
 	return c
 }
 
-func buildLnxpeer(t *testing.T) string {
+// buildC builds a program of testdata/interop.
+func buildC(t *testing.T, name string) string {
 	t.Helper()
 	libs, err := exec.Command("pkg-config", "--cflags", "--libs", "libfabric").Output()
 	require.NoError(t, err, "pkg-config libfabric")
@@ -67,8 +75,8 @@ func buildLnxpeer(t *testing.T) string {
 	if len(cc) == 0 {
 		cc = []string{"gcc"}
 	}
-	program := filepath.Join(t.TempDir(), "lnxpeer")
-	args := append(cc[1:], "-Wall", "-Wextra", "-O2", "-o", program, "../testdata/interop/lnxpeer.c")
+	program := filepath.Join(t.TempDir(), name)
+	args := append(cc[1:], "-Wall", "-Wextra", "-O2", "-o", program, "../testdata/interop/"+name+".c")
 	out, err := exec.Command(cc[0], append(args, strings.Fields(string(libs))...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program
@@ -89,7 +97,11 @@ func (c *lnxpeer) start() (err error) {
 		// the process ends, so that thread waits for it.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := c.cmd.Start()
+		start := c.cmd.Start
+		if c.host != nil {
+			start = func() error { return c.host.Start(c.cmd) }
+		}
+		err := start()
 		started <- err
 		if err != nil {
 			return
