@@ -77,11 +77,11 @@ race:
 	@go test -race -count=1 -timeout 8m ./...
 
 # What the race detector would take too long for, or hides: allocations, order over
-# many messages, a thousand lives of an endpoint.
+# many messages, thousands of peers, a thousand lives of an endpoint.
 .PHONY: plain
 plain:
 	@echo '== go test without -race'
-	@go test -count=1 -timeout 6m -run 'NoAllocation|TestOrder|OpenCloseLeak|Million' ./lnx
+	@go test -count=1 -timeout 6m -run 'NoAllocation|TestOrder|OpenCloseLeak|Million|AtScale' ./lnx
 
 # golnx beside plain libfabric and C LNX, in the same minutes: docs/perf.md. ROUNDS,
 # ROWS (a regular expression for their names) and CPUS (as 0,1) change what is run.
