@@ -101,3 +101,16 @@ func TestPlanErrors(t *testing.T) {
 		require.Contains(t, got.stderr, c.want)
 	}
 }
+
+// The command of the README, on a machine without cxi.
+func TestPlanOfReadme(t *testing.T) {
+	args := strings.Fields("plan --links shm+cxi:cxi0,cxi1 --policy PER_MSG --peers 2 --messages 8")
+	got := within(t, args...)
+	require.Zero(t, got.code, got.stderr)
+	require.Equal(t, "lnx: cxi is not on this machine; planning as if it were\n", got.stderr)
+	requireGolden(t, "plan_cxi.golden", got.stdout)
+
+	got = within(t, append(args, "--json")...)
+	require.Zero(t, got.code, got.stderr)
+	requireGolden(t, "plan_cxi_json.golden", got.stdout)
+}
