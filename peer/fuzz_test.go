@@ -19,17 +19,32 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(checkDecode)
 }
 
-// FuzzExtension lets the fields of a sealed extension be anything, which
-// FuzzDecode cannot get at: it does not guess checksums.
+// FuzzExtension lets the fields of a sealed extension be anything, in both layouts,
+// which FuzzDecode cannot get at: it does not guess checksums.
 func FuzzExtension(f *testing.F) {
-	sound := mustEncode(f, sampleAddress(), Layout22)
-	start := bytes.Index(sound, []byte(extMagic))
-	f.Add(sound[start+extHeader:])
+	type frame struct {
+		layout Layout
+		head   []byte // up to the fields
+		start  int    // of the extension
+	}
+	var frames []frame
+	for _, layout := range []Layout{Layout21, Layout22} {
+		sound := mustEncode(f, sampleAddress(), layout)
+		start := bytes.Index(sound, []byte(extMagic))
+		frames = append(frames, frame{layout, sound[:start+extHeader], start})
+		f.Add(sound[start+extHeader:])
+	}
 	f.Fuzz(func(t *testing.T, fields []byte) {
-		b := append(bytes.Clone(sound[:start+extHeader]), fields...)
-		binary.NativeEndian.PutUint64(b[start-8:], uint64(len(b)-start))
-		sealExtension(b, start)
-		checkDecode(t, b)
+		for _, x := range frames {
+			b := append(bytes.Clone(x.head), fields...)
+			if size := len(b) - x.start; x.layout == Layout21 {
+				binary.NativeEndian.PutUint32(b[x.start-4:], uint32(size))
+			} else {
+				binary.NativeEndian.PutUint64(b[x.start-8:], uint64(size))
+			}
+			sealExtension(b, x.start)
+			checkDecode(t, b)
+		}
 	})
 }
 
