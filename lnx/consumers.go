@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 
@@ -18,6 +19,13 @@ func consumers(o Options) ([]*intercept.Hooks, error) {
 	hooks := slices.Concat(intercept.Registered(), o.Hooks)
 	if slices.Contains(hooks, nil) {
 		return nil, fmt.Errorf("Options.Hooks: entry %d is nil: %w", slices.Index(hooks, nil), fierr.EInval)
+	}
+	switch v, _ := o.Lookup(intercept.TraceEnv); v {
+	case "", "0":
+	case "1":
+		hooks = append([]*intercept.Hooks{intercept.Trace(os.Stderr)}, hooks...)
+	default:
+		return nil, fmt.Errorf("%s is %q: 0 and 1 are possible", intercept.TraceEnv, v)
 	}
 	return hooks, nil
 }
@@ -37,7 +45,7 @@ func getinfo(hooks []*intercept.Hooks, traits providers.Traits) ([]*ofi.Info, er
 		infos, err := ofi.Discover(traits, c.Hints)
 		c.Results = nil
 		for _, info := range infos {
-			a := attr(info)
+			a := ofi.Attr(info)
 			known[a] = info
 			c.Results = append(c.Results, a)
 		}
@@ -109,7 +117,7 @@ func (h *hooked) created() error {
 		} {
 			err := intercept.Tell(h.hooks, step.name, func(hooks *intercept.Hooks) {
 				if f := step.of(hooks); f != nil {
-					f(r, info.Hints, attr(info))
+					f(r, info.Hints, ofi.Attr(info))
 				}
 			})
 			if err != nil {
@@ -160,8 +168,4 @@ func (h *hooked) remotes(addr Addr, state *peerState) {
 		p := &state.paths[i]
 		p.remote = &intercept.Remote{Peer: uint64(addr), Address: state.addr.String(), Device: deviceOf(state.addr, p.entry)}
 	}
-}
-
-func attr(info *ofi.Info) *fiinfo.Info {
-	return &fiinfo.Info{Caps: fiinfo.Caps(info.Caps), Fabric: fiinfo.Fabric{Provider: info.Provider}, Domain: fiinfo.Domain{Name: info.Domain}}
 }
