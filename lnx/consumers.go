@@ -16,10 +16,14 @@ import (
 
 // consumers answers everybody who wants to see what an endpoint does.
 func consumers(o Options) ([]*intercept.Hooks, error) {
-	hooks := slices.Concat(intercept.Registered(), o.Hooks)
-	if slices.Contains(hooks, nil) {
-		return nil, fmt.Errorf("Options.Hooks: entry %d is nil: %w", slices.Index(hooks, nil), fierr.EInval)
+	if i := slices.Index(o.Hooks, nil); i >= 0 {
+		return nil, fmt.Errorf("Options.Hooks: entry %d is nil: %w", i, fierr.EInval)
 	}
+	outer, inner, err := recording(o.Lookup)
+	if err != nil {
+		return nil, err
+	}
+	hooks := slices.Concat(outer, intercept.Registered(), o.Hooks, inner)
 	switch v, _ := o.Lookup(intercept.TraceEnv); v {
 	case "", "0":
 	case "1":

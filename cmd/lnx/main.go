@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"golnx/cmd/lnx/bench"
+	"golnx/lnx"
 	"golnx/rail"
 )
 
@@ -103,7 +104,7 @@ func (a *app) command(args []string) error {
 		return usageError{err}
 	}
 	a.verbose = c.Verbose
-	return k.Run(a)
+	return errors.Join(k.Run(a), lnx.StopRecording())
 }
 
 // testHelp names the tests of lnx perf.

@@ -7,10 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"golnx/internal/ranks"
 )
 
 // inheritedFD is the descriptor that a child finds its connection at.
@@ -24,6 +30,20 @@ type Child struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
 	err   error // of the process, once ended is closed
+}
+
+// children counts the children of this process.
+var children atomic.Int32
+
+// childEnv makes the n-th child a rank of its own for what records by rank. Where a
+// launcher has numbered the processes there is no number left, so that it records
+// nothing.
+func childEnv(n int) []string {
+	_, source, err := ranks.FromEnv(os.LookupEnv)
+	if err == nil && source == "" {
+		return append(os.Environ(), "RANK="+strconv.Itoa(n))
+	}
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "INTERCEPT_") })
 }
 
 // Start starts the program again with these arguments. Its standard error is
@@ -41,6 +61,7 @@ func Start(args ...string) (*Child, error) {
 	c := &Child{conn: ours, cmd: exec.Command(self, args...), ended: make(chan struct{})}
 	c.cmd.Stdout, c.cmd.Stderr = os.Stderr, os.Stderr
 	c.cmd.ExtraFiles = []*os.File{theirs}
+	c.cmd.Env = childEnv(int(children.Add(1)))
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGTERM}
 	started := make(chan error)
 	go c.run(started)
