@@ -2,6 +2,7 @@ package mr
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"unsafe"
@@ -69,7 +70,7 @@ func (m *Manager) beforeFree(mem []byte) error {
 		return nil
 	}
 	if n := m.Invalidate(mem); n > 0 {
-		return busy("%d registrations of the memory", n)
+		return fmt.Errorf("registrations of its memory: %d: %w", n, ErrBusy)
 	}
 	return nil
 }

@@ -104,10 +104,10 @@ func newRail(r Rail, firstKey uint64) (rail, error) {
 	}
 	attr := r.Registrar.Attr()
 	if unknown := attr.Mode &^ knownModes; unknown != 0 {
-		return rail{}, fmt.Errorf("rail %s asks for mr_mode %#x of fi_mr(3): %w", r.Name, uint64(unknown), ErrNotSupported)
+		return rail{}, fmt.Errorf("mr: rail %s asks for mr_mode %#x of fi_mr(3): %w", r.Name, uint64(unknown), ErrNotSupported)
 	}
 	if _, ok := r.Registrar.(RawMapper); attr.Mode&ModeRaw != 0 && !ok {
-		return rail{}, fmt.Errorf("rail %s has raw keys (FI_MR_RAW) and cannot map them: %w", r.Name, ErrNotSupported)
+		return rail{}, fmt.Errorf("mr: rail %s has raw keys (FI_MR_RAW) and cannot map them: %w", r.Name, ErrNotSupported)
 	}
 	return rail{Rail: r, attr: attr, keys: newKeySpace(attr.KeySize, firstKey), local: attr.Mode&providers.MRLocal != 0}, nil
 }
@@ -129,9 +129,9 @@ func (r *rail) needs(mem *Memory, access Access) bool {
 func (r *rail) supports(mem *Memory) error {
 	switch {
 	case (mem.Iface != System || mem.DMABuf != nil) && !r.attr.HMEM:
-		return fmt.Errorf("rail %s: %v: its domain is without FI_HMEM: %w", r.Name, mem, ErrNotSupported)
+		return fmt.Errorf("mr: rail %s: %v: its domain is without FI_HMEM: %w", r.Name, mem, ErrNotSupported)
 	case mem.DMABuf != nil && !r.attr.DMABuf:
-		return fmt.Errorf("rail %s: %v: its domain does not take FI_MR_DMABUF: %w", r.Name, mem, ErrNotSupported)
+		return fmt.Errorf("mr: rail %s: %v: its domain does not take FI_MR_DMABUF: %w", r.Name, mem, ErrNotSupported)
 	}
 	return nil
 }
@@ -159,12 +159,12 @@ func (r *rail) register(attr *Attr) (reg Registration, key uint64, err error) {
 		reg, key, err = r.registerWithKey(attr)
 	}
 	if err != nil {
-		return nil, 0, fmt.Errorf("rail %s: register %v for %v: %w", r.Name, &attr.Memory, attr.Access, err)
+		return nil, 0, fmt.Errorf("mr: rail %s: register %v for %v: %w", r.Name, &attr.Memory, attr.Access, err)
 	}
 	if err = r.enable(reg); err == nil {
 		return reg, key, nil
 	}
-	err = fmt.Errorf("rail %s: %w", r.Name, err)
+	err = fmt.Errorf("mr: rail %s: %w", r.Name, err)
 	if cerr := reg.Close(); cerr != nil {
 		return reg, key, fmt.Errorf("%w; and it could not be closed: %w", err, cerr)
 	}
@@ -206,4 +206,8 @@ func (r *rail) enable(reg Registration) error {
 		return fmt.Errorf("enable the registration: %w", err)
 	}
 	return nil
+}
+
+func railError(r *rail, what string, err error) error {
+	return fmt.Errorf("mr: rail %s: %s: %w", r.Name, what, err)
 }

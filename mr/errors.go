@@ -28,7 +28,7 @@ type kind struct {
 	errno fierr.Errno
 }
 
-func (k *kind) Error() string { return "mr: " + k.text }
+func (k *kind) Error() string { return k.text }
 func (k *kind) Unwrap() error { return k.errno }
 
 func invalid(format string, args ...any) error {
@@ -36,11 +36,7 @@ func invalid(format string, args ...any) error {
 }
 
 // closed says that what is named was closed before.
-func closed(what string) error { return fmt.Errorf("%s was %w", what, ErrClosed) }
-
-func busy(format string, args ...any) error {
-	return fmt.Errorf("mr: %s: %w", fmt.Sprintf(format, args...), ErrBusy)
-}
+func closed(what string) error { return fmt.Errorf("mr: %s was %w", what, ErrClosed) }
 
 // tooLittle says that what was registered does not allow what is asked for.
 func tooLittle(what string, want, have Access) error {

@@ -129,7 +129,7 @@ func ExampleRegion_Close() {
 	m.Release(lease)
 	fmt.Println(verbs.Live(), region.Close())
 	// Output:
-	// mr: 1 operations use the region: mr: in use
+	// mr: operations that use the region: 1: in use
 	// 0 <nil>
 }
 
@@ -139,7 +139,7 @@ func ExampleManager_RegisterMemory() {
 	defer m.Close()
 	_, err := m.RegisterMemory(mr.Memory{Len: 1 << 20, Iface: mr.CUDA, DMABuf: &mr.DMABuf{FD: 9}}, mr.Send)
 	fmt.Println(err)
-	// Output: rail verbs:mlx5_0: 1048576 bytes of FI_HMEM_CUDA, device 0 of a DMA-BUF: its domain is without FI_HMEM: mr: not supported
+	// Output: mr: rail verbs:mlx5_0: 1048576 bytes of FI_HMEM_CUDA, device 0 of a DMA-BUF: its domain is without FI_HMEM: not supported
 }
 
 // A peer may be given a part.

@@ -254,6 +254,11 @@ func wantsRoom(err error) bool {
 func (m *Manager) Close() error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
+	return m.CloseLocked()
+}
+
+// CloseLocked is Close for those who hold the lock.
+func (m *Manager) CloseLocked() error {
 	m.closed = true
 	var errs []error
 	for _, e := range m.index.all() {
@@ -265,13 +270,9 @@ func (m *Manager) Close() error {
 	for r := range m.remotes {
 		errs = append(errs, r.unmap())
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("mr: close: %w", err)
+	err := errors.Join(errs...)
+	if err == nil {
+		m.unhook()
 	}
-	m.unhook()
-	return nil
-}
-
-func railError(r *rail, what string, err error) error {
-	return fmt.Errorf("rail %s: %s: %w", r.Name, what, err)
+	return err
 }

@@ -61,7 +61,8 @@ type Memory struct {
 }
 
 // DMABuf is a place in a DMA-BUF (struct fi_mr_dmabuf). The descriptor stays the
-// caller's, and has to stay open until the region is closed.
+// caller's, and has to stay open until the region is closed. Where the process has mapped
+// it, its base_addr is Memory.Base less Offset.
 type DMABuf struct {
 	FD     int
 	Offset uint64 // of the memory's first byte, in bytes

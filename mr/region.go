@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"golnx/providers/fierr"
 )
 
 // Region is memory that stays registered until Close. It belongs to one Manager and is
@@ -170,7 +172,7 @@ func (m *Manager) AcquireRegionLocked(r *Region, rail, off, n int, access Access
 		return Lease{}, closed("the region")
 	}
 	if r.m != m {
-		return Lease{}, fmt.Errorf("the region was registered with another endpoint: %w", ErrForeign)
+		return Lease{}, fmt.Errorf("mr: the region was registered with another endpoint: %w", ErrForeign)
 	}
 	if err := r.check(rail); err != nil {
 		return Lease{}, err
@@ -228,7 +230,7 @@ func (r *Region) Close() error {
 		users = max(users, r.e.refs)
 	}
 	if users > 0 && !m.closed {
-		return busy("%d operations use the region", users)
+		return fmt.Errorf("mr: operations that use the region: %d: %w", users, ErrBusy)
 	}
 	r.done = true
 	r.mem.Base = nil // keep nothing alive
@@ -300,7 +302,7 @@ func (r *Region) RemoteKey() (RemoteKey, error) {
 func (m *Manager) rawKey(e *entry, rail int) (uint64, []byte, error) {
 	base, raw, err := e.regs[rail].reg.RawKey()
 	if err == nil && (len(raw) == 0 || len(raw) > MaxRawKey) {
-		err = invalid("it has %d bytes: want 1 to %d", len(raw), MaxRawKey)
+		err = fmt.Errorf("it has %d bytes, want 1 to %d: %w", len(raw), MaxRawKey, fierr.EInval)
 	}
 	if err != nil {
 		return 0, nil, railError(&m.rails[rail], "raw key", err)

@@ -177,7 +177,7 @@ func TestRegionCloseInFlight(t *testing.T) {
 			err = r.Close()
 			require.ErrorIs(t, err, mr.ErrBusy)
 			require.ErrorIs(t, err, fierr.EBusy)
-			require.ErrorContains(t, err, "2 operations")
+			require.ErrorContains(t, err, "region: 2")
 			require.Equal(t, []int{1}, w.live())
 			require.Nil(t, r.Bytes())
 			_, err = w.AcquireRegion(r, 0, 0, 1, mr.Write)

@@ -75,7 +75,7 @@ func (r *Remote) mapRaw(rail int, remote *RemoteRail) (uint64, error) {
 	how := &r.m.rails[rail]
 	mapper, ok := how.Registrar.(RawMapper)
 	if !ok {
-		return 0, fmt.Errorf("rail %s cannot map the peer's raw key: %w", how.Name, ErrNotSupported)
+		return 0, fmt.Errorf("mr: rail %s cannot map the peer's raw key: %w", how.Name, ErrNotSupported)
 	}
 	key, err := mapper.MapRaw(remote.RawBase, remote.Raw)
 	if err != nil {

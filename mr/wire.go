@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"strings"
 
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -120,7 +121,7 @@ func (k *RemoteKey) UnmarshalBinary(b []byte) error {
 		return &KeyError{at, "end", fmt.Sprintf("%d bytes more", len(b)-at), "nothing"}
 	}
 	if err := out.check(); err != nil {
-		return &KeyError{16, "content", err.Error(), "what a region has"}
+		return &KeyError{16, "content", strings.TrimPrefix(err.Error(), "mr: "), "what a region has"}
 	}
 	*k = out
 	return nil
