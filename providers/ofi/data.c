@@ -1,0 +1,124 @@
+// The data path: what Go calls to send, to receive and to drive the rails.
+#include "internal.h"
+
+static ssize_t sendv(struct gx_rail *rail, size_t count, uint64_t dest, uint64_t tag,
+		     uint64_t data, uint64_t flags, struct gx_tx *tx)
+{
+	struct fi_msg_tagged msg = {
+		.msg_iov = rail->core->iov,
+		.iov_count = count,
+		.addr = dest,
+		.tag = tag,
+		.context = &tx->hdr,
+		.data = data,
+	};
+
+	return fi_tsendmsg(rail->ep, &msg, flags | FI_COMPLETION);
+}
+
+ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
+		 uint64_t data, uint64_t flags, uintptr_t tx)
+{
+	return sendv((struct gx_rail *) rail, count, dest, tag, data, flags, (struct gx_tx *) tx);
+}
+
+ssize_t gx_send(uintptr_t to, uintptr_t base, size_t len, uint64_t dest,
+		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t slot)
+{
+	struct gx_rail *rail = (struct gx_rail *) to;
+	struct gx_tx *tx = (struct gx_tx *) slot;
+	void *buf = (void *) base;
+
+	if (!flags)
+		return fi_tsend(rail->ep, buf, len, NULL, dest, tag, &tx->hdr);
+	rail->core->iov[0].iov_base = buf;
+	rail->core->iov[0].iov_len = len;
+	return sendv(rail, 1, dest, tag, data, flags, tx);
+}
+
+// Gives an unexpected message memory of its own, which stays until gx_unfetch.
+int gx_fetch(uintptr_t slot)
+{
+	struct gx_rx *rx = (struct gx_rx *) slot;
+	size_t size = rx->entry.msg_size;
+	int ret;
+
+	rx->spill = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (rx->spill == MAP_FAILED) {
+		rx->spill = NULL;
+		return -FI_ENOMEM;
+	}
+	rx->spill_len = size;
+	rx->fetched = true;
+	rx->iov[0].iov_base = rx->spill;
+	rx->iov[0].iov_len = size;
+	rx->desc[0] = NULL;
+	rx->entry.count = 1;
+	rx->posted = size;
+	ret = gx_start(slot);
+	if (ret) {
+		gx_unfetch(slot);
+		rx->hdr.state |= GX_UNEXPECTED;
+	}
+	return ret;
+}
+
+void gx_unfetch(uintptr_t slot)
+{
+	struct gx_rx *rx = (struct gx_rx *) slot;
+
+	gx_drop_spill(rx);
+	rx->fetched = false;
+}
+
+ssize_t gx_probe(uintptr_t rail, uint64_t dest)
+{
+	static const char none;
+
+	return fi_inject(((struct gx_rail *) rail)->ep, &none, 0, dest);
+}
+
+// Gives an unexpected message its buffers; they stand in rx->iov.
+int gx_start(uintptr_t slot)
+{
+	struct gx_rx *rx = (struct gx_rx *) slot;
+	struct gx_rail *rail = gx_rail_of(rx);
+	int ret;
+
+	rx->hdr.state &= (uint8_t) ~GX_UNEXPECTED;
+	ret = gx_fit(rx, rail, rx->entry.msg_size);
+	if (ret)
+		return ret;
+	return rail->peer_srx.peer_ops->start_tag(&rx->entry);
+}
+
+uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx)
+{
+	return rail->whose ? rail->whose(&rx->entry) : FI_ADDR_UNSPEC;
+}
+
+static uint64_t progress(struct gx_core *core, uint64_t rails)
+{
+	while (rails) {
+		(void) fi_cq_read(core->rails[__builtin_ctzll(rails)]->cq, NULL, 0);
+		rails &= rails - 1;
+	}
+	return core->tail - core->head;
+}
+
+uint64_t gx_progress(uintptr_t core, uint64_t rails)
+{
+	return progress((struct gx_core *) core, rails);
+}
+
+// Drives the hot rails every time round and all once in a while, until a completion
+// is there or the rounds are over.
+uint64_t gx_spin(uintptr_t handle, uint64_t hot, uint64_t all, uint32_t spins)
+{
+	struct gx_core *core = (struct gx_core *) handle;
+	uint64_t n = 0;
+
+	while (!n && spins--)
+		n = progress(core, ++core->rounds % GX_COLD ? hot : all);
+	return n;
+}

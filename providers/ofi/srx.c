@@ -1,0 +1,210 @@
+// The peer SRX: providers ask which receive a message belongs to.
+#include "internal.h"
+
+#include "_cgo_export.h"
+
+_Static_assert(sizeof(struct gx_lane) == 8 + GX_LANE * (32 + 24), "providers.Lane has this size");
+
+// Providers do not agree on what happens when a message is longer than the
+// buffers it was matched with; shm never completes either side. So an entry
+// always gets room for the whole message: the user's buffers, and a spill for
+// the rest. Where all buffers that the provider takes are in use, the last one
+// is replaced by the spill and copied back.
+int gx_fit(struct gx_rx *rx, struct gx_rail *rail, uint64_t size)
+{
+	struct fi_peer_rx_entry *entry = &rx->entry;
+	uint64_t before = rx->posted;
+
+	if (size <= rx->posted)
+		return 0;
+	rx->back = NULL;
+	rx->back_len = 0;
+	if (entry->count >= rail->iov_limit) {
+		struct iovec *last = &rx->iov[entry->count - 1];
+
+		rx->back = last->iov_base;
+		rx->back_len = last->iov_len;
+		before -= last->iov_len;
+		entry->count--;
+	}
+	rx->spill_len = size - before;
+	rx->spill = mmap(NULL, rx->spill_len, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (rx->spill == MAP_FAILED) {
+		rx->spill = NULL;
+		if (rx->back)
+			entry->count++;
+		return -FI_ENOMEM;
+	}
+	rx->iov[entry->count].iov_base = rx->spill;
+	rx->iov[entry->count].iov_len = rx->spill_len;
+	rx->desc[entry->count] = NULL;
+	entry->count++;
+	return 0;
+}
+
+void gx_drop_spill(struct gx_rx *rx)
+{
+	if (!rx->spill)
+		return;
+	munmap(rx->spill, rx->spill_len);
+	rx->spill = NULL;
+}
+
+static void init_entry(struct gx_rx *rx, struct fid_peer_srx *srx,
+		       struct fi_peer_match_attr *attr, uint64_t flags)
+{
+	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
+
+	rx->rail = (uint8_t) rail->index;
+	rx->entry.srx = srx;
+	rx->entry.addr = attr->addr;
+	rx->entry.tag = attr->tag;
+	rx->entry.msg_size = attr->msg_size;
+	rx->entry.flags = flags | FI_RECV | FI_COMPLETION;
+	rx->entry.cq_data = 0;
+	rx->entry.peer_context = NULL;
+	rx->entry.owner_context = NULL;
+	rx->entry.context = &rx->hdr;
+	rx->entry.iov = rx->iov;
+	rx->entry.desc = rx->desc;
+}
+
+// Whose a message is, FI_ADDR_UNSPEC if not known.
+static uint64_t peer_of(struct gx_rail *rail, fi_addr_t src)
+{
+	return src < rail->npeers ? rail->peers[src] : FI_ADDR_UNSPEC;
+}
+
+// Takes the oldest receive in the lane that a message matches, and notes that for
+// Go, which looks at it when the call that drives the rails returns. All receives
+// in the lane are older than those that Go keeps.
+static struct gx_rx *take_lane(struct gx_rail *rail, struct fi_peer_match_attr *attr)
+{
+	struct gx_lane *lane = &rail->core->lane;
+	uint64_t from = peer_of(rail, attr->addr);
+	uint32_t i, slot;
+
+	for (i = 0; i < lane->n; i++) {
+		if ((lane->entry[i].tag ^ attr->tag) & ~lane->entry[i].ignore)
+			continue;
+		if (lane->entry[i].src == FI_ADDR_UNSPEC || lane->entry[i].src == from)
+			break;
+	}
+	if (i == lane->n || lane->taken_n == GX_LANE)
+		return NULL;
+	slot = lane->entry[i].slot;
+	lane->n--;
+	memmove(&lane->entry[i], &lane->entry[i + 1], (lane->n - i) * sizeof(lane->entry[0]));
+	lane->taken[lane->taken_n].src = attr->addr;
+	lane->taken[lane->taken_n].size = attr->msg_size;
+	lane->taken[lane->taken_n].slot = slot;
+	lane->taken[lane->taken_n].rail = rail->index;
+	lane->taken_n++;
+	return gx_rx_at(rail->core, slot);
+}
+
+// rxm takes every answer but "no match" for an entry, so Go always finds one.
+static int get_tag(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
+		   struct fi_peer_rx_entry **out)
+{
+	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
+	struct gx_rx *rx = take_lane(rail, attr);
+	uint64_t found = 1;
+
+	if (!rx) {
+		found = golnxMatch(rail->core->id, rail->index, attr->addr,
+				   attr->msg_size, attr->tag);
+		rx = gx_rx_at(rail->core, (uint32_t) (found >> 1));
+	}
+	init_entry(rx, srx, attr, FI_TAGGED);
+	*out = &rx->entry;
+	if (!(found & 1)) {
+		rx->entry.count = 0;
+		rx->posted = 0;
+		rx->hdr.state = GX_UNEXPECTED;
+		return -FI_ENOENT;
+	}
+	rx->hdr.state = 0;
+	(void) gx_fit(rx, rail, attr->msg_size);
+	return 0;
+}
+
+// Untagged messages have no receiver: they go into a spill and are dropped.
+static int get_msg(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
+		   struct fi_peer_rx_entry **out)
+{
+	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
+	struct gx_rx *rx = gx_rx_at(rail->core, golnxStray(rail->core->id, rail->index, attr->addr));
+
+	init_entry(rx, srx, attr, FI_MSG);
+	*out = &rx->entry;
+	rx->entry.count = 0;
+	rx->posted = 0;
+	rx->hdr.state = 0;
+	(void) gx_fit(rx, rail, attr->msg_size);
+	return 0;
+}
+
+// Go put the entry into its queue when get_tag found no match. A message that is
+// not safe with its sender is fetched now: its connection is there while the
+// provider deals with it. Where that cannot begin Go tries again. One of an unknown
+// sender stays, for a provider can only say whose it is as long as it has it.
+static int queue_entry(struct fi_peer_rx_entry *entry)
+{
+	struct gx_rx *rx = gx_rx_of(entry);
+	struct gx_rail *rail = gx_rail_of(rx);
+
+	if (rail->fetch_above && entry->msg_size > rail->fetch_above &&
+	    peer_of(rail, entry->addr) != FI_ADDR_UNSPEC && !rail->core->closing)
+		(void) gx_fetch((uintptr_t) rx);
+	return 0;
+}
+
+static void free_entry(struct fi_peer_rx_entry *entry)
+{
+	struct gx_rx *rx = gx_rx_of(entry);
+	struct gx_rail *rail = gx_rail_of(rx);
+	struct gx_core *core = rail->core;
+	uint8_t state = rx->hdr.state;
+
+	if (core->closing || (state & GX_RELEASED))
+		return;
+	rx->hdr.state |= GX_RELEASED;
+	if (state & GX_UNEXPECTED) {
+		golnxDropped(core->id, rx->hdr.slot);
+		return;
+	}
+	if (!(state & GX_COMPLETED)) {
+		// The provider gives a matched receive up without a word, as rxm
+		// does when a connection breaks.
+		struct fi_cq_err_entry err = {
+			.op_context = &rx->hdr,
+			.flags = FI_TAGGED | FI_RECV,
+			.tag = entry->tag,
+			.err = FI_ECONNABORTED,
+		};
+
+		(void) gx_cq_writeerr(&rail->peer_cq, &err);
+	}
+	if (rx->hdr.state & GX_DRAINED) {
+		rx->next_free = core->freed;
+		core->freed = rx->hdr.slot + 1;
+	}
+}
+
+static void foreach_unspec_addr(struct fid_peer_srx *srx,
+				fi_addr_t (*get_addr)(struct fi_peer_rx_entry *))
+{
+	gx_container(srx, struct gx_rail, peer_srx)->whose = get_addr;
+}
+
+struct fi_ops_srx_owner gx_srx_owner_ops = {
+	.size = sizeof(struct fi_ops_srx_owner),
+	.get_msg = get_msg,
+	.get_tag = get_tag,
+	.queue_msg = queue_entry,
+	.queue_tag = queue_entry,
+	.foreach_unspec_addr = foreach_unspec_addr,
+	.free_entry = free_entry,
+};
