@@ -2,7 +2,6 @@ package mr
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"unsafe"
