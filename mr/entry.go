@@ -8,19 +8,19 @@ import (
 // entry is one range of memory with what the rails have registered of it. It is pinned
 // from its making to its end.
 type entry struct {
-	mem        Memory
-	start, end uintptr
-	access     Access
+	// What a hit touches stands together.
+	refs         int    // of regions and operations
+	older, newer *entry // in the list of idle entries
+	regs         []railReg
+	made         int // regs that hold a registration
 	// private entries have one region each, and end with it; the others are cached.
 	private bool
 	indexed bool // can be found by address
-	refs    int  // of regions and operations
-	regs    []railReg
-	made    int // regs that hold a registration
-	pin     runtime.Pinner
 
-	// Neighbours in the list of idle entries.
-	older, newer *entry
+	mem        Memory
+	start, end uintptr
+	access     Access
+	pin        runtime.Pinner
 }
 
 // railReg is one rail's registration of an entry.
