@@ -151,8 +151,12 @@ func (r *Recorder) start() {
 	}
 }
 
-// Flush writes what has completed until now, and waits for it.
+// Flush writes what has completed until now, reads the NICs once more, and waits until
+// all of it is in the files.
 func (r *Recorder) Flush() {
+	if r.sampler != nil {
+		r.sampler.flush()
+	}
 	written := make(chan struct{})
 	select {
 	case r.flushes <- written:
