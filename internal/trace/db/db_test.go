@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,6 +86,17 @@ func TestLargeAndUnknown(t *testing.T) {
 	require.Equal(t, "unknown", rail)
 	require.False(t, peer.Valid)
 	require.EqualValues(t, 5, number(t, database, "SELECT delta FROM counter_deltas WHERE time_ns = 2"))
+}
+
+func TestExtremes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, synth.Extremes(dir))
+	run, err := trace.Open(dir)
+	require.NoError(t, err)
+	database := written(t, run, "trace.db")
+	require.EqualValues(t, math.MaxInt64, number(t, database, "SELECT max(duration_ns) FROM ops"))
+	require.EqualValues(t, 4, number(t, database, "SELECT count(*) FROM ops"))
+	require.EqualValues(t, 1, number(t, database, "SELECT count(*) FROM cq_gaps WHERE endpoint = -1"))
 }
 
 // The queries of the documentation run and find something.

@@ -133,6 +133,23 @@ func TestEmptyTrace(t *testing.T) {
 	require.Empty(t, figures)
 }
 
+func TestExtremes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, synth.Extremes(dir))
+	run, err := trace.Open(dir)
+	require.NoError(t, err)
+	a, err := run.Analyse(t.Context(), nil, Limits)
+	require.NoError(t, err)
+	figures, err := Figures(a)
+	require.NoError(t, err)
+	require.Len(t, figures, 7)
+	for _, f := range figures {
+		for _, format := range Formats {
+			require.NoError(t, f.Write(io.Discard, format), f.Name)
+		}
+	}
+}
+
 // One operation that took no time is a figure, too.
 func TestOneOperation(t *testing.T) {
 	dir := t.TempDir()

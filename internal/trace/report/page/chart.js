@@ -21,6 +21,7 @@ function place(id) {
 	delete charts[id];
 	const where = document.querySelector("#" + id + " .plot");
 	where.replaceChildren();
+	hideTip();
 	return where;
 }
 
@@ -62,6 +63,13 @@ function powers(_u, _axis, min, max) {
 	return all.filter((v) => v >= min * 0.999 && v <= max * 1.001);
 }
 
+// powersOfTwo is the same for bytes.
+function powersOfTwo(_u, _axis, min, max) {
+	const first = Math.floor(Math.log2(min)), last = Math.ceil(Math.log2(max)), step = Math.ceil((last - first) / 8), all = [];
+	for (let k = first; k <= last; k += step) all.push(2 ** k);
+	return all.filter((v) => v >= min && v <= max);
+}
+
 const logarithmic = { splits: powers, filter: (_, splits) => splits };
 
 // colour answers a colour of the page with a transparency.
@@ -85,6 +93,7 @@ function showTip(event, lines) {
 function hideTip() {
 	tip.hidden = true;
 }
+addEventListener("scroll", hideTip);
 
 function whenChanged(selector, f) {
 	for (const e of document.querySelectorAll(selector)) e.addEventListener("change", f);

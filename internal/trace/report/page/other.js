@@ -24,7 +24,7 @@ function drawLatency() {
 		const dash = dashes[(used[p.Colour] = (used[p.Colour] ?? -1) + 1) % dashes.length];
 		series.push({
 			label: name, stroke: p.Colour, dash, width: 1.8, points: { show: false },
-			fill: tail ? undefined : colour(p.Colour, 0.08),
+			fill: tail || paths.size > 6 ? undefined : colour(p.Colour, 0.08),
 			paths: tail ? uPlot.paths.stepped({ align: -1 }) : uPlot.paths.spline(),
 			value: (_, v) => (v === null ? "–" : percent(v)),
 		});
