@@ -41,7 +41,7 @@ const resized = new ResizeObserver((entries) => {
 	for (const e of entries) {
 		const chart = charts[e.target.parentElement.id];
 		const width = Math.max(200, Math.floor(e.contentRect.width));
-		if (chart && chart.width !== width) chart.setSize({ width, height: chart.height });
+		if (chart && !chart.square && chart.width !== width) chart.setSize({ width, height: chart.height });
 	}
 });
 for (const p of document.querySelectorAll(".plot")) resized.observe(p);
