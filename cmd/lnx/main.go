@@ -29,6 +29,7 @@ type cli struct {
 	Perf     perfCmd     `cmd:"" help:"Measure latency, message rate or bandwidth between two processes."`
 	Plan     planCmd     `cmd:"" help:"Foretell which rail every message takes, and say why."`
 	Trace    traceCmd    `cmd:"" help:"Show what the op timer recorded: as a table, a page, figures, a database or a trace for Perfetto."`
+	Run      runCmd      `cmd:"" help:"Start a program some times over, as ranks with the nearest NIC each."`
 	Flags    flagsCmd    `cmd:"" help:"Show what programs asked libfabric for and what they were granted, as they recorded it."`
 	Counters countersCmd `cmd:"" help:"Say what the counters of HPE Cassini NICs count, as far as is known."`
 	Doctor   doctorCmd   `cmd:"" help:"Look for what keeps links from working, and clean up after killed processes."`
@@ -121,9 +122,12 @@ func testHelp() string {
 // exitCode prints an error, a line for each cause, and answers the code.
 func (a *app) exitCode(err error) int {
 	var usage usageError
+	var ranks exitStatus
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &ranks):
+		return int(ranks)
 	case errors.Is(err, errQuiet):
 		return exitFailed
 	case a.ctx.Err() != nil:
