@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -105,7 +107,12 @@ func TestQueriesOfTheDocumentation(t *testing.T) {
 	require.NoError(t, err)
 	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllSubmatch(text, -1)
 	require.Len(t, queries, 7)
-	database := written(t, opened(t, synth.Config{Ops: 50_000}), "trace.db")
+	run := opened(t, synth.Config{Ops: 8000})
+	f, err := os.OpenFile(run.Ranks[0].Ops, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(f, "%d,%d,tsend,8,0,0x1,%d\n", synth.Start, synth.Start+1000, 110)
+	require.NoError(t, errors.Join(err, f.Close()), "one that failed")
+	database := written(t, run, "trace.db")
 	for _, q := range queries {
 		rows, err := database.Query(string(q[1]))
 		require.NoError(t, err, "%s", q[1])
