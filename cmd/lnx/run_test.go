@@ -83,6 +83,7 @@ func TestRunBadFlags(t *testing.T) {
 		{"run --ranks=-1 -- true", "-n -1: 1 to"},
 		{"run -n 1025 -- true", "-n 1025: 1 to"},
 		{"run -n x -- true", "--ranks: expected"},
+		{"run -n 1 --nic=cxi[ -- true", "--nic cxi["},
 		{"run -n 1 --timeout=-1s -- true", "--timeout -1s"},
 		{"run -n 1 --grace=-1s -- true", "--grace -1s"},
 	} {
@@ -274,22 +275,33 @@ func TestRunFailureBySignal(t *testing.T) {
 func TestRunLeavesNothing(t *testing.T) {
 	r := start(t, "run", "-n", "2", "--quiet", "--", "sh", "-c",
 		`sleep 1000 & echo pid $! >&2; setsid sh -c 'echo pid $$ >&2; (setsid sleep 1000 & echo pid $! >&2); exec sleep 1000' & exit 0`)
-	left := r.pids(2)
-	for {
-		line, ok := <-r.lines
-		if !ok {
-			break
-		}
-		pid := regexp.MustCompile(`pid ([0-9]+)$`).FindStringSubmatch(line)
-		require.NotNil(t, pid, line)
-		if fd, err := unix.PidfdOpen(atoi(t, pid[1]), 0); err == nil { // else it has ended
-			t.Cleanup(func() { unix.Close(fd) })
-			left = append(left, process{atoi(t, pid[1]), fd})
-		}
-	}
+	left, said := r.processesToTheEnd()
 	code, _ := r.finish()
 	require.Zero(t, code)
+	require.Empty(t, said)
 	requireEnds(t, left)
+}
+
+// processesToTheEnd reads to the end, and answers those of the processes that said "pid N"
+// that are still there, and what else was said.
+func (r *running) processesToTheEnd() (left []process, said []string) {
+	r.t.Helper()
+	for line := range r.lines {
+		m := regexp.MustCompile(`^pid ([0-9]+)$`).FindStringSubmatch(line)
+		if m == nil {
+			said = append(said, line)
+			continue
+		}
+		pid := atoi(r.t, m[1])
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err == unix.ESRCH {
+			continue
+		}
+		require.NoError(r.t, err)
+		r.t.Cleanup(func() { require.NoError(r.t, unix.Close(fd)) })
+		left = append(left, process{pid, fd})
+	}
+	return left, said
 }
 
 func atoi(t *testing.T, text string) int {
@@ -311,11 +323,11 @@ func TestRunStubborn(t *testing.T) {
 }
 
 func TestRunTimeout(t *testing.T) {
-	r := start(t, "run", "-n", "2", "--quiet", "--timeout", "1s", "--", "sh", "-c", sleeps)
-	left := r.pids(4)
-	code, rest := r.finish()
+	r := start(t, "run", "-n", "2", "--quiet", "--timeout", "500ms", "--", "sh", "-c", sleeps)
+	left, said := r.processesToTheEnd()
+	code, _ := r.finish()
 	require.Equal(t, launch.CodeTimeout, code)
-	require.Equal(t, "lnx: not done within 1s: everything is ended\n", rest)
+	require.Equal(t, []string{"lnx: not done within 500ms: everything is ended"}, said)
 	requireEnds(t, left)
 }
 
@@ -410,4 +422,28 @@ func TestRunClosedPipe(t *testing.T) {
 	require.NoError(t, read.Close())
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 128+int(unix.SIGPIPE), cmd.ProcessState.ExitCode())
+}
+
+// Nobody waits for a reader that does not read when the run is interrupted: while the
+// ranks write, or when they have written.
+func TestRunNotRead(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"while they write", `echo pid $$ >&2; exec yes`, "not read"},
+		{"afterwards", `head -c 100000 /dev/zero | tr '\0' x; echo pid $$ >&2`, "not read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			read, write, err := os.Pipe()
+			require.NoError(t, err)
+			defer read.Close()
+			r := &running{Cmd: command(t, "run", "-n", "1", "--quiet", "--grace", "100ms", "--", "sh", "-c", c.script), t: t, lines: make(chan string, 1000)}
+			r.Stdout = write
+			r.begin()
+			require.NoError(t, write.Close())
+			r.await(`^pid `)
+			require.NoError(t, r.Process.Signal(unix.SIGINT))
+			code, rest := r.finish()
+			require.NotZero(t, code)
+			require.Contains(t, rest, c.want)
+		})
+	}
 }

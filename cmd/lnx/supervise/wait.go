@@ -28,6 +28,7 @@ type Options struct {
 // killed and is left.
 func (g *Group) Wait(o Options) (code int, err error) {
 	job := launch.NewJob(len(g.started))
+	defer func() { g.cutShort = job.CutShort() }()
 	ended := make(chan struct{})
 	go watch(ended)
 	var grace, timeout <-chan time.Time
@@ -35,6 +36,7 @@ func (g *Group) Wait(o Options) (code int, err error) {
 		timeout = time.After(o.Timeout)
 	}
 	var action launch.Action
+	var say []string
 	if o.Stop != 0 {
 		action = job.Stop(o.Stop)
 	}
@@ -43,22 +45,25 @@ func (g *Group) Wait(o Options) (code int, err error) {
 		if action.Grace {
 			grace = time.After(o.Grace)
 		}
-		action = launch.Action{}
+		for _, text := range say {
+			o.Tell(text)
+		}
+		action, say = launch.Action{}, nil
 		select {
 		case _, left := <-ended:
 			if !left {
 				return job.Code(), nil
 			}
-			action = g.bury(job, o)
+			action, say = g.bury(job, o)
 		case s := <-g.signals:
 			action = job.Signal(s.(syscall.Signal))
 		case <-timeout:
 			if action = job.Stop(launch.CodeTimeout); action.Signal != 0 {
-				o.Tell(fmt.Sprintf("not done within %v: everything is ended", o.Timeout))
+				say = []string{fmt.Sprintf("not done within %v: everything is ended", o.Timeout)}
 			}
 		case <-grace:
 			if action = job.GraceOver(); action.Signal == syscall.SIGKILL {
-				g.tellKilled(o)
+				say = g.killed(o.Grace)
 			}
 		}
 	}
@@ -82,22 +87,22 @@ func watch(ended chan<- struct{}) {
 }
 
 // bury takes note of a child that has ended.
-func (g *Group) bury(job *launch.Job, o Options) launch.Action {
+func (g *Group) bury(job *launch.Job, o Options) (do launch.Action, say []string) {
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 	if err != nil || pid == 0 {
-		return launch.Action{} // buried before
+		return launch.Action{}, nil // buried before
 	}
 	i, started := g.pids[pid]
 	if !started {
-		return job.Left()
+		return job.Left(), nil
 	}
 	delete(g.pids, pid)
 	code := launch.CodeOf(status)
 	if code != 0 && job.Code() == 0 && !(o.Mirrors && status.Exited()) {
-		o.Tell(g.started[i].epitaph(status, len(g.pids)))
+		say = []string{g.started[i].epitaph(status, len(g.pids))}
 	}
-	return job.Ended(code)
+	return job.Ended(code), say
 }
 
 // epitaph says how the first process failed, and what comes of those that are left.
@@ -115,10 +120,11 @@ func (p Process) epitaph(status syscall.WaitStatus, left int) string {
 	return fmt.Sprintf("%s, process %d: %s", p.Name, p.pid, how)
 }
 
-// tellKilled says who had to be killed.
-func (g *Group) tellKilled(o Options) {
+// killed says who had to be killed.
+func (g *Group) killed(grace time.Duration) (say []string) {
 	for _, i := range slices.Sorted(maps.Values(g.pids)) {
 		p := g.started[i]
-		o.Tell(fmt.Sprintf("%s, process %d, did not end within %v and is killed", p.Name, p.pid, o.Grace))
+		say = append(say, fmt.Sprintf("%s, process %d, did not end within %v and is killed", p.Name, p.pid, grace))
 	}
+	return say
 }
