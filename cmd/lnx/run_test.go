@@ -252,6 +252,9 @@ func (g gate) open(t *testing.T) {
 // sleeps is a rank that does not end by itself, and neither does what it starts.
 const sleeps = `sleep 1000 & echo pid $! >&2; echo pid $$ >&2; wait`
 
+// hidden is a process in a session of its own, with another one like that below it.
+const hidden = `setsid sh -c 'setsid sleep 1000 & echo pid $! >&2; echo pid $$ >&2; wait'`
+
 // The first rank that fails ends the others, and its code is that of the run.
 func TestRunFailure(t *testing.T) {
 	g := newGate(t)
@@ -273,12 +276,13 @@ func TestRunFailureBySignal(t *testing.T) {
 // What ranks that ended well left behind is ended, too, also what hides in a session of
 // its own.
 func TestRunLeavesNothing(t *testing.T) {
-	r := start(t, "run", "-n", "2", "--quiet", "--", "sh", "-c",
-		`sleep 1000 & echo pid $! >&2; setsid sh -c 'echo pid $$ >&2; (setsid sleep 1000 & echo pid $! >&2); exec sleep 1000' & exit 0`)
-	left, said := r.processesToTheEnd()
-	code, _ := r.finish()
+	g := newGate(t)
+	r := start(t, "run", "-n", "1", "--quiet", "--grace", "1h", "--", "sh", "-c", `sleep 1000 & echo pid $! >&2; `+hidden+` & read x < `+string(g)+`; exit 0`)
+	left := r.pids(3)
+	g.open(t)
+	code, rest := r.finish()
 	require.Zero(t, code)
-	require.Empty(t, said)
+	require.Empty(t, rest)
 	requireEnds(t, left)
 }
 
@@ -311,14 +315,15 @@ func atoi(t *testing.T, text string) int {
 	return n
 }
 
-// Who does not want to end is killed.
+// Who does not want to end is killed, and so is who comes to light then.
 func TestRunStubborn(t *testing.T) {
-	r := start(t, "run", "-n", "2", "--quiet", "--grace", "100ms", "--", "sh", "-c", `trap "" TERM; `+sleeps)
-	left := r.pids(4)
+	r := start(t, "run", "-n", "2", "--quiet", "--grace", "100ms", "--", "sh", "-c", `trap "" TERM; `+hidden+` & `+sleeps)
+	left := r.pids(8)
 	require.NoError(t, r.Process.Signal(unix.SIGTERM))
 	code, rest := r.finish()
 	require.Equal(t, 128+int(unix.SIGKILL), code)
 	require.Regexp(t, `lnx: rank 0, process [0-9]+, did not end within 100ms and is killed\n`, rest)
+	require.NotContains(t, rest, "cannot be killed")
 	requireEnds(t, left)
 }
 
@@ -337,7 +342,7 @@ func TestRunSignals(t *testing.T) {
 		trap 'echo got USR1 >&2' USR1
 		trap 'echo got INT >&2; exit 7' INT
 		trap 'echo got TERM >&2; exit 8' TERM
-		sleep 1000 & echo pid $$ >&2
+		(trap '' USR1; exec sleep 1000) & echo pid $$ >&2
 		while :; do wait $!; done`
 	for signal, want := range map[syscall.Signal]int{unix.SIGINT: 7, unix.SIGTERM: 8, unix.SIGHUP: 128 + int(unix.SIGHUP)} {
 		t.Run(unix.SignalName(signal), func(t *testing.T) {
@@ -354,6 +359,23 @@ func TestRunSignals(t *testing.T) {
 	}
 }
 
+// A signal reaches what a rank has started.
+func TestRunSignalsReachAll(t *testing.T) {
+	const script = `
+		sh -c 'trap "echo child got it >&2" USR1; (trap "" USR1; exec sleep 1000) & echo pid $$ >&2; while :; do wait $!; done' &
+		trap 'echo rank got it >&2' USR1; echo pid $$ >&2
+		while :; do wait; done`
+	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", script)
+	left := r.pids(2)
+	require.NoError(t, r.Process.Signal(unix.SIGUSR1))
+	got := []string{r.await(`(.*) got it`)[1], r.await(`(.*) got it`)[1]}
+	require.ElementsMatch(t, []string{"rank", "child"}, got)
+	require.NoError(t, r.Process.Signal(unix.SIGTERM))
+	code, _ := r.finish()
+	require.Equal(t, 128+int(unix.SIGTERM), code)
+	requireEnds(t, left)
+}
+
 // Ranks that end well when a signal asks them to are an interrupted run all the same.
 func TestRunInterrupted(t *testing.T) {
 	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", `trap 'exit 0' INT; sleep 1000 & echo pid $$ >&2; wait`)
@@ -365,16 +387,12 @@ func TestRunInterrupted(t *testing.T) {
 	requireEnds(t, left)
 }
 
-// hidden is a rank of which one process hides in a session of its own; each says its
-// number, and the rank that of its parent.
-const hidden = `setsid sh -c 'echo pid $$ >&2; exec sleep 1000' & sleep 1000 & echo pid $! >&2; echo pid $$ >&2; echo parent $PPID >&2; wait`
-
 // Nothing is left when lnx is killed.
 func TestRunKilled(t *testing.T) {
-	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden)
+	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden+` & echo parent $PPID >&2; `+sleeps)
 	var left []process
 	var second process
-	for range 4 {
+	for range 5 {
 		m := r.await(`(pid|parent) ([0-9]+)$`)
 		p := watch(t, m[2])
 		left = append(left, p)
@@ -389,10 +407,10 @@ func TestRunKilled(t *testing.T) {
 
 // Nothing is left when the process is killed that looks after the ranks, and lnx says so.
 func TestRunSecondKilled(t *testing.T) {
-	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden)
+	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden+` & echo parent $PPID >&2; `+sleeps)
 	var left []process
 	second := 0
-	for range 4 {
+	for range 5 {
 		m := r.await(`(pid|parent) ([0-9]+)$`)
 		left = append(left, watch(t, m[2]))
 		if m[1] == "parent" {
