@@ -43,6 +43,9 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 // maxRanks keeps the pipes within a process's descriptors.
 const maxRanks = 1024
 
+// maxGrace is more than any program needs to end.
+const maxGrace = 24 * time.Hour
+
 // Run starts the ranks and waits for them.
 func (c *runCmd) Run(a *app) error {
 	if err := c.check(); err != nil {
@@ -74,8 +77,8 @@ func (c *runCmd) check() error {
 		return fmt.Errorf("-n %d: 1 to %d ranks are possible", c.Ranks, maxRanks)
 	case c.Timeout < 0:
 		return fmt.Errorf("--timeout %v: a time, or 0 for none, is needed", c.Timeout)
-	case c.Grace < 0:
-		return fmt.Errorf("--grace %v: a time, or 0 for none, is needed", c.Grace)
+	case c.Grace < 0 || c.Grace > maxGrace:
+		return fmt.Errorf("--grace %v: 0 to %v are possible", c.Grace, maxGrace)
 	}
 	return nil
 }
@@ -157,8 +160,9 @@ func (c *runCmd) runSecond(a *app) error {
 	if err != nil {
 		return err
 	}
-	// It has to end the ranks first, which takes it two times the grace at most.
-	code, err := g.Wait(supervise.Options{Grace: 2*c.Grace + 5*time.Second, Mirrors: true, Tell: a.print})
+	// It has to end the ranks first, and to write what they wrote.
+	grace := 2*c.Grace + supervise.KillLimit + closeLimit
+	code, err := g.Wait(supervise.Options{Grace: grace, Mirrors: true, Tell: a.print})
 	return outcomeOf(a, code, err)
 }
 

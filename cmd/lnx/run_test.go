@@ -86,6 +86,7 @@ func TestRunBadFlags(t *testing.T) {
 		{"run -n 1 --nic=cxi[ -- true", "--nic cxi["},
 		{"run -n 1 --timeout=-1s -- true", "--timeout -1s"},
 		{"run -n 1 --grace=-1s -- true", "--grace -1s"},
+		{"run -n 1 --grace=25h -- true", "--grace 25h0m0s: 0 to 24h"},
 	} {
 		got := within(t, strings.Fields(c.args)...)
 		require.Equal(t, exitUsage, got.code, c.args)

@@ -14,7 +14,7 @@ import (
 
 // Options say how a group ends.
 type Options struct {
-	Grace   time.Duration // from SIGTERM to SIGKILL, and from there to giving up
+	Grace   time.Duration // from SIGTERM to SIGKILL
 	Timeout time.Duration // of everything; 0 is none
 	// Stop ends the processes at once, with this exit code, if it is not 0.
 	Stop int
@@ -22,6 +22,10 @@ type Options struct {
 	Mirrors bool
 	Tell    func(string)
 }
+
+// KillLimit is how long killed processes may take to end. One that takes longer hangs in
+// the kernel, and is left.
+const KillLimit = 10 * time.Second
 
 // Wait waits until nothing is left of the group, and ends what has to be ended, as
 // [launch.Job] decides. It answers the exit code, and an error if something could not be
@@ -42,7 +46,10 @@ func (g *Group) Wait(o Options) (code int, err error) {
 	}
 	for !action.GiveUp {
 		g.send(action)
-		if action.Grace {
+		switch {
+		case action.Grace && action.Signal == syscall.SIGKILL:
+			grace = time.After(KillLimit)
+		case action.Grace:
 			grace = time.After(o.Grace)
 		}
 		for _, text := range say {
