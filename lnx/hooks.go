@@ -60,9 +60,9 @@ func (ep *Endpoint) user(opContext any) any {
 
 func (h *hooked) track(opContext any, r int) *tracked {
 	if n := len(h.free); n > 0 {
-		t := h.free[n-1]
+		t := h.free[n-1] // zero
 		h.free = h.free[:n-1]
-		*t = tracked{user: opContext, seen: opContext, r: r}
+		t.user, t.seen, t.r = opContext, opContext, r
 		return t
 	}
 	return &tracked{user: opContext, seen: opContext, r: r}
@@ -97,29 +97,32 @@ func (h *hooked) sendOne(path *path, op *txOp, o intercept.Op, iov [][]byte, fla
 // the provider's own.
 func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) (replaced, provider bool, err error) {
 	chain := h.rails[p.rail]
+	f := chain.Send[o]
+	if f == nil {
+		if chain.Complete == nil { // nobody asks
+			err = h.ep.handOver(p.rail, op, iov, flags)
+			return false, err != nil, err
+		}
+		f = h.sendBase
+	}
 	t := h.track(op.ctx, p.rail)
 	t.quiet = op.quiet
 	op.ctx = t
-	h.send = intercept.Send{
-		Op: o, To: p.remote, IOV: iov, Tag: op.tag, Data: h.ep.op.Data, Flags: uint64(flags), Context: t.user,
-	}
-	h.sending = tracking{tracked: t, op: op}
-	f := chain.Send[o]
-	if f == nil {
-		f = h.sendBase
-	}
-	err = f(&h.send)
+	c := &h.send
+	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, p.remote, iov, op.tag, h.ep.op.Data, uint64(flags), t.user
+	h.sending.tracked, h.sending.op, h.sending.refused = t, op, nil
+	err = f(c)
 	provider = err != nil && err == h.sending.refused
 	switch {
 	case t.handed:
 		t.failed, err = err, nil
 	case err == nil:
-		t.seen, replaced = h.send.Context, true
+		t.seen, replaced = c.Context, true
 	default:
 		op.ctx = nil
 		h.untrack(t)
 	}
-	h.send.IOV, h.send.Context, h.sending = nil, nil, tracking{}
+	c.IOV, c.Context, h.sending = nil, nil, tracking{}
 	return replaced, provider, err
 }
 
@@ -157,17 +160,18 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 	}
 	f := h.link.Recv[o]
 	if f == nil {
+		if h.link.CompleteRecv == nil { // nobody asks
+			return h.ep.receive(o, m, flags)
+		}
 		f = h.recvBase
 	}
 	t := h.track(m.Context, -1)
 	t.quiet = flags&FlagCompletion == 0
-	h.recv = intercept.Recv{
-		Op: o, From: uint64(m.Addr), IOV: m.IOV, Tag: m.Tag, Ignore: m.Ignore, Flags: uint64(flags), Context: t.user,
-	}
+	c := &h.recv
+	c.Op, c.From, c.IOV, c.Tag, c.Ignore, c.Flags, c.Context = o, uint64(m.Addr), m.IOV, m.Tag, m.Ignore, uint64(flags), t.user
 	h.posting = t
-	err := f(&h.recv)
+	err := f(c)
 	h.posting = nil
-	result := h.recv.Result
 	switch {
 	case t.handed:
 		if err != nil && !t.ended {
@@ -177,15 +181,15 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 			h.untrack(t)
 		}
 	case err == nil:
-		t.seen = h.recv.Context
-		e := entryOf(result)
+		t.seen = c.Context
+		e := entryOf(c.Result)
 		e.Context, e.Flags = t, e.Flags|FlagTagged|FlagRecv
 		h.posting = nil
 		h.ep.finish(-1, e, t.quiet)
 	default:
 		h.untrack(t)
 	}
-	h.recv.IOV, h.recv.Context, h.recv.Result = nil, nil, intercept.Entry{}
+	c.IOV, c.Context, c.Result = nil, nil, intercept.Entry{}
 	return err
 }
 
@@ -222,15 +226,20 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	if r >= 0 {
 		chain = h.rails[r]
 	}
+	complete := chain.Complete
+	if t.r < 0 {
+		complete = chain.CompleteRecv
+	}
 	user, failed := t.user, t.failed
 	e.Context = t.seen
-	if chain.Complete != nil {
-		h.complete = intercept.Completion{Entry: hookEntry(*e), Err: int(code)}
-		if err := chain.Complete(&h.complete); err != nil {
+	if complete != nil { // field by field: a copy of what was just written has to wait for it
+		c := &h.complete
+		c.Context, c.Flags, c.Len, c.Tag, c.Data, c.Src, c.Err = t.seen, uint64(e.Flags), e.Len, e.Tag, e.Data, uint64(e.Src), int(code)
+		if err := complete(c); err != nil {
 			failed = err
 		}
-		*e, code = entryOf(h.complete.Entry), fierr.Errno(h.complete.Err)
-		h.complete.Context = nil
+		e.Context, e.Flags, e.Len, e.Tag, e.Data, e.Src, code = c.Context, Flags(c.Flags), c.Len, c.Tag, c.Data, Addr(c.Src), fierr.Errno(c.Err)
+		c.Context = nil
 	}
 	if c, ok := user.(*call); ok {
 		e.Context = c // a blocked call is not a hook's to lose
@@ -249,9 +258,8 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	return code, failed
 }
 
-// hookEntry and entryOf convert entries, whose types differ in names only.
-func hookEntry(e Entry) intercept.Entry { return *(*intercept.Entry)(unsafe.Pointer(&e)) }
-func entryOf(e intercept.Entry) Entry   { return *(*Entry)(unsafe.Pointer(&e)) }
+// entryOf and its kin convert entries, whose types differ in names only.
+func entryOf(e intercept.Entry) Entry { return *(*Entry)(unsafe.Pointer(&e)) }
 
 func hookEntries(e []Entry) []intercept.Entry {
 	return unsafe.Slice((*intercept.Entry)(unsafe.Pointer(unsafe.SliceData(e))), len(e))

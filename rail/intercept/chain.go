@@ -22,9 +22,9 @@ type Chain struct {
 	Send [NumOps]func(*Send) error
 	Recv [NumOps]func(*Recv) error
 	RMA  [NumOps]func(*RMA) error
-	// Complete runs all Complete hooks, the last consumer's first. Its error is that
-	// of a hook which panicked.
-	Complete func(*Completion) error
+	// Complete runs the Complete hooks for what this side starts, CompleteRecv for
+	// receives, the last consumer's first. The error is that of a hook which panicked.
+	Complete, CompleteRecv func(*Completion) error
 }
 
 // NewChain composes the hooks of a rail around what base does. A consumer that comes
@@ -42,11 +42,28 @@ func NewChain(hooks []*Hooks, r *Rail, base Base) *Chain {
 		}
 	}
 	for _, h := range hooks {
-		if h.Complete != nil {
+		if h.Complete == nil {
+			continue
+		}
+		starts, receives := h.completes()
+		if starts {
 			c.Complete = c.completion(h, c.Complete)
+		}
+		if receives {
+			c.CompleteRecv = c.completion(h, c.CompleteRecv)
 		}
 	}
 	return c
+}
+
+// completes says of what Complete is told.
+func (h *Hooks) completes() (starts, receives bool) {
+	for _, o := range operations {
+		starts = starts || o.send != nil && o.send(h) != nil || o.rma != nil && o.rma(h) != nil
+		receives = receives || o.recv != nil && o.recv(h) != nil
+	}
+	all := !starts && !receives
+	return starts || all, receives || all
 }
 
 // completion puts a consumer before those that were registered earlier.

@@ -48,7 +48,6 @@ type Recorder struct {
 	env                 Env
 	clock               func() int64
 	began               int64
-	minBytes            int
 	ringSize, slotCount int
 
 	// off says that no more operations are recorded.
@@ -104,7 +103,7 @@ func New(cfg Config, env Env) (*Recorder, error) {
 		env.create = createFile
 	}
 	r := &Recorder{
-		cfg: cfg, env: env, clock: env.Clock, began: env.Clock(), minBytes: int(cfg.OpsMinBytes),
+		cfg: cfg, env: env, clock: env.Clock, began: env.Clock(),
 		ringSize: powerOfTwo(env.records, recordsPerEndpoint), slotCount: cmp.Or(env.slotCount, slotsPerEndpoint),
 		links: map[Link]uint32{}, wake: make(chan struct{}, 1), flushes: make(chan chan struct{}), stop: make(chan struct{}),
 	}
