@@ -75,6 +75,7 @@ type Endpoint struct {
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
+	rma     *rmaState   // nil without CapRMA
 	hooks   *hooked     // nil without consumers
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
@@ -174,10 +175,13 @@ func (ep *Endpoint) start() error {
 	if ep.blob, err = ep.makeBlob(); err != nil {
 		return errors.Join(err, ep.wait.close())
 	}
+	if err := ep.openRMA(); err != nil {
+		return errors.Join(err, ep.wait.close())
+	}
 	if ep.hooks != nil {
 		own, err := peer.Decode(ep.blob)
 		if err != nil {
-			return errors.Join(err, ep.wait.close())
+			return errors.Join(err, ep.closeRMA(), ep.wait.close())
 		}
 		ep.hooks.view.Address = own.String()
 	}
@@ -246,9 +250,10 @@ func (ep *Endpoint) Close() error {
 	if ep.set.DumpStats {
 		ep.dumpStats()
 	}
+	ended := ep.closeRMA()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
-	return errors.Join(hooked, err, ep.watch.close(), ep.wait.close())
+	return errors.Join(hooked, ended, err, ep.watch.close(), ep.wait.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
