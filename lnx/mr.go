@@ -161,8 +161,12 @@ type published struct {
 
 func (p *publisher) Register(attr *mr.Attr) (mr.Registration, error) {
 	remote := attr.Access&mr.RemoteAccess != 0
+	mem := livekeys.Memory{Len: uint64(attr.Memory.Len), Access: uint64(attr.Access & mr.RemoteAccess)}
+	if p.Attr().Mode&providers.MRVirtAddr != 0 {
+		mem.Start = uint64(uintptr(attr.Memory.Base))
+	}
 	if remote && p.Attr().Mode&providers.MRProvKey == 0 {
-		if !p.table.Add(attr.RequestedKey) {
+		if !p.table.Add(attr.RequestedKey, mem) {
 			return nil, fierr.ENoKey // the manager tries another
 		}
 		r, err := p.Registrar.Register(attr)
@@ -176,7 +180,7 @@ func (p *publisher) Register(attr *mr.Attr) (mr.Registration, error) {
 	if err != nil || !remote {
 		return &published{r, p, 0}, err
 	}
-	if !p.table.Add(r.Key()) {
+	if !p.table.Add(r.Key(), mem) {
 		return nil, errors.Join(fmt.Errorf("no place for the key: %w", fierr.ENoKey), r.Close())
 	}
 	return &published{r, p, r.Key()}, nil

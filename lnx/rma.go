@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"golnx/internal/livekeys"
 	"golnx/mr"
 	"golnx/peer"
 	"golnx/providers"
@@ -219,7 +220,11 @@ func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte,
 		return ep.rma.core.RMA(r, s)
 	}
 	entered := 0
-	for entered < s.RemoteCount && state.keys.Enter(s.Remote[entered].Key) {
+	for entered < s.RemoteCount {
+		at := &s.Remote[entered]
+		if !state.keys.Enter(at.Key, livekeys.Memory{Start: at.Addr, Len: at.Len, Access: uint64(accessOf(s.Write))}) {
+			break
+		}
 		entered++
 	}
 	err := errKeyGone
@@ -232,8 +237,8 @@ func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte,
 	return err
 }
 
-// errKeyGone is what a network says of a key that is not good any more.
-var errKeyGone error = fmt.Errorf("the peer has closed the memory: %w", fierr.ENoKey)
+// errKeyGone is what the table of a peer on this node says of a key.
+var errKeyGone error = fmt.Errorf("the peer has closed the memory, or never had it: %w", fierr.ENoKey)
 
 // lease has the buffers registered, for a rail that wants that.
 func (ep *Endpoint) lease(r int, op *txOp, iov [][]byte) (err error) {

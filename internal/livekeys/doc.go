@@ -7,7 +7,7 @@
 // good, in memory that it shares, and an initiator looks into it before each operation,
 // through a [View]:
 //
-//	if view.Enter(key) {
+//	if view.Enter(key, memory) {
 //		… start the operation …
 //		view.Leave(key)
 //	}

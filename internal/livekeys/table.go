@@ -29,10 +29,23 @@ const (
 // unless its process was stopped or killed.
 const removeLimit = 2 * time.Second
 
+// Memory is what a key is good for.
+type Memory struct {
+	Start, Len uint64 // as peers address it
+	Access     uint64 // bits that the initiator's have to be among
+}
+
+func (m *Memory) covers(want *Memory) bool {
+	off := want.Start - m.Start
+	return want.Access&^m.Access == 0 && want.Start >= m.Start && off <= m.Len && want.Len <= m.Len-off
+}
+
 // place is where a key stands, and how many are about to use one that belongs here.
 type place struct {
 	key   atomic.Uint64 // 0 if there is none
 	users atomic.Int64
+	mem   Memory // changes while there is neither key nor user
+	_     [24]byte
 }
 
 type mapping struct{ mem []byte }
@@ -82,16 +95,18 @@ func (t *Table) open() error {
 // Name says where the table is, for Open.
 func (t *Table) Name() Name { return t.name }
 
-// Add makes a key good. It answers false if the place is taken, as another key's or for
+// Add makes a key good for some memory. It answers false if the place is taken, as another key's or for
 // good, or the key is 0; another one has to be tried then.
-func (t *Table) Add(key uint64) bool {
+func (t *Table) Add(key uint64, mem Memory) bool {
 	if t.mem == nil || key == 0 {
 		return false
 	}
 	p := t.at(key)
-	if p.users.Load() != 0 || !p.key.CompareAndSwap(0, key) {
+	if p.users.Load() != 0 || p.key.Load() != 0 {
 		return false
 	}
+	p.mem = mem
+	p.key.Store(key)
 	t.good[key] = struct{}{}
 	return true
 }
