@@ -216,25 +216,43 @@ func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte,
 		op.pinned = true
 	}
 	op.state = txActive
-	if !ep.link.Rails[r].NodeLocal {
-		return ep.rma.core.RMA(r, s)
+	if ep.link.Rails[r].NodeLocal && !ep.enter(state, op) {
+		return errKeyGone
 	}
-	entered := 0
-	for entered < s.RemoteCount {
-		at := &s.Remote[entered]
-		if !state.keys.Enter(at.Key, livekeys.Memory{Start: at.Addr, Len: at.Len, Access: uint64(accessOf(s.Write))}) {
-			break
+	return ep.rma.core.RMA(r, s)
+}
+
+// enter asks the table of a peer on this node whether the keys are good, and holds them
+// there until the operation ends.
+func (ep *Endpoint) enter(state *peerState, op *txOp) bool {
+	s, h := &ep.rma.op, ep.hold(op)
+	if state.keys == nil { // the memory was imported when the peer was not reached so
+		return false
+	}
+	h.view = state.keys
+	ep.rma.near++
+	for i := range s.RemoteCount {
+		at := &s.Remote[i]
+		if !h.view.Enter(at.Key, livekeys.Memory{Start: at.Addr, Len: at.Len, Access: uint64(accessOf(s.Write))}) {
+			return false // dropTx leaves the others
 		}
-		entered++
+		h.keys[i] = at.Key
+		h.nkey++
 	}
-	err := errKeyGone
-	if entered == s.RemoteCount {
-		err = ep.rma.core.RMA(r, s)
+	return true
+}
+
+func (ep *Endpoint) hold(op *txOp) *held {
+	if op.held != nil {
+		return op.held
 	}
-	for i := range entered {
-		state.keys.Leave(s.Remote[i].Key)
+	free := ep.rma.free
+	if n := len(free); n > 0 {
+		op.held, ep.rma.free = free[n-1], free[:n-1]
+	} else {
+		op.held = &held{}
 	}
-	return err
+	return op.held
 }
 
 // errKeyGone is what the table of a peer on this node says of a key.
@@ -242,22 +260,17 @@ var errKeyGone error = fmt.Errorf("the peer has closed the memory, or never had 
 
 // lease has the buffers registered, for a rail that wants that.
 func (ep *Endpoint) lease(r int, op *txOp, iov [][]byte) (err error) {
-	s := ep.rma
-	if n := len(s.free); n > 0 {
-		op.leases, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		op.leases = &leases{}
-	}
+	s, h := ep.rma, ep.hold(op)
 	access := mr.Read
 	if s.op.Write {
 		access = mr.Write
 	}
 	for i, b := range iov {
-		l := &op.leases.of[i]
+		l := &h.leases[i]
 		if *l, err = s.mem.AcquireLocked(r, b, access); err != nil {
 			return err // dropTx gives the others back
 		}
-		op.leases.n++
+		h.nlease++
 		s.op.Desc[i] = l.Desc
 	}
 	return nil
@@ -266,15 +279,22 @@ func (ep *Endpoint) lease(r int, op *txOp, iov [][]byte) (err error) {
 // endRMA lets go of what an operation used besides its slot.
 func (ep *Endpoint) endRMA(op *txOp) {
 	op.rma = 0
-	if op.leases == nil {
+	h := op.held
+	if h == nil {
 		return
 	}
-	for _, l := range op.leases.of[:op.leases.n] {
+	for _, l := range h.leases[:h.nlease] {
 		ep.rma.mem.ReleaseLocked(l)
 	}
-	*op.leases = leases{}
-	ep.rma.free = append(ep.rma.free, op.leases)
-	op.leases = nil
+	if h.view != nil {
+		ep.rma.near--
+	}
+	for _, key := range h.keys[:h.nkey] {
+		h.view.Leave(key)
+	}
+	*h = held{}
+	ep.rma.free = append(ep.rma.free, h)
+	op.held = nil
 }
 
 // mayWrite says that an operation's buffer can be written to although the peer has ended:

@@ -248,7 +248,14 @@ func TestClosedInFlight(t *testing.T) {
 				}
 			}
 			require.NotEmpty(t, ops)
-			require.NoError(t, p.w.region.Close())
+			for late := deadline(); ; p.a.poll() {
+				err := p.w.region.Close()
+				if err == nil {
+					break
+				}
+				require.ErrorIs(t, err, mr.ErrBusy)
+				require.False(t, late(), "%v", p.a.ep.Stats())
+			}
 			after := bytes.Repeat([]byte{0x22}, len(p.w.mem))
 			copy(p.w.mem, after)
 			p.a.until(func() bool {

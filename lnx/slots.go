@@ -57,8 +57,8 @@ type txOp struct {
 	pinned bool
 	quiet  bool
 	// rma has the completion's flags if it is no send.
-	rma    Flags
-	leases *leases // of its buffers; nil if the rail needs none
+	rma  Flags
+	held *held // what it uses of this side's and the peer's memory; nil if the rail needs nothing
 }
 
 // flags are those of the completion.

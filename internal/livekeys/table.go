@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -24,10 +22,6 @@ const (
 
 	seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 )
-
-// removeLimit is how long Remove waits for others; an operation is over long before
-// unless its process was stopped or killed.
-const removeLimit = 2 * time.Second
 
 // Memory is what a key is good for.
 type Memory struct {
@@ -113,24 +107,32 @@ func (t *Table) Add(key uint64, mem Memory) bool {
 
 // Remove makes a key bad. A key that is not good is nothing.
 func (t *Table) Remove(key uint64) {
-	if _, ok := t.good[key]; !ok {
-		return
+	if _, ok := t.good[key]; ok {
+		delete(t.good, key)
+		t.at(key).key.Store(0)
 	}
-	delete(t.good, key)
-	p := t.at(key)
-	p.key.Store(0)
-	for end := time.Now().Add(removeLimit); p.users.Load() != 0 && time.Now().Before(end); {
-		runtime.Gosched()
+}
+
+// InUse says, after Remove, whether anybody is between Enter and Leave with the key. (It
+// may be another one with the same place.)
+func (t *Table) InUse(key uint64) bool { return t.mem != nil && t.at(key).users.Load() != 0 }
+
+// RemoveAll makes every key bad, and answers those that somebody is in with.
+func (t *Table) RemoveAll() (inUse []uint64) {
+	for key := range t.good {
+		t.Remove(key)
+		if t.InUse(key) {
+			inUse = append(inUse, key)
+		}
 	}
+	return inUse
 }
 
 // Close removes every key that is good, and gives the memory back. Closing twice does
 // nothing.
 func (t *Table) Close() error {
 	var errs []error
-	for key := range t.good {
-		t.Remove(key)
-	}
+	t.RemoveAll()
 	if t.mem != nil {
 		clear(t.mem[:headSize]) // nobody opens it any more
 		errs = append(errs, unix.Munmap(t.mem))
