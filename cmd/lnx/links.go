@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"golnx/cmd/lnx/bench"
 	"golnx/linkspec"
 	"golnx/lnx"
 	"golnx/rail"
@@ -15,6 +16,8 @@ type linkFlags struct {
 	Links      string `placeholder:"SPEC" help:"Links to use, as shm+tcp:eth0. Without it, FI_LNX_PROV_LINKS."`
 	Policy     string `placeholder:"NAME" help:"How rails are selected: ${policies}. Without it, FI_LNX_MULTI_RAIL_SELECTION."`
 	DisableShm bool   `name:"disable-shm" help:"Leave shared memory out, as FI_LNX_DISABLE_SHM=1 does."`
+
+	op string // that links are to be able to do; tagged messages if empty
 }
 
 // check refuses what can be seen to be wrong without looking at the machine.
@@ -39,7 +42,7 @@ func (f *linkFlags) spec() string {
 }
 
 func (f *linkFlags) options() lnx.Options {
-	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm}
+	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Caps: bench.CapsOf(f.op)}
 }
 
 // asked says whether there is a spec at all.
@@ -52,6 +55,7 @@ var flagNames = strings.NewReplacer(
 	"Options.Policy", "--policy",
 	"Options.DisableShm", "--disable-shm",
 	"Options.ConnectTimeout", "--timeout",
+	"Options.Caps asks for", "--op asks for",
 )
 
 // leftOut puts a listing's differences into two lists: what is there under another
@@ -80,6 +84,9 @@ func (f *linkFlags) args() []string {
 	}
 	if f.DisableShm {
 		args = append(args, "--disable-shm")
+	}
+	if f.op != "" {
+		args = append(args, "--op="+f.op)
 	}
 	return args
 }

@@ -40,6 +40,8 @@ type End struct {
 	Peer lnx.Addr
 	// Ready tells the leading end that the receives are posted.
 	Ready func() error
+	// Swap gives the other end a key for memory and answers its.
+	Swap func(key []byte) ([]byte, error)
 	// Done counts the finished messages of the run, about, for whoever shows
 	// progress.
 	Done *atomic.Int64
@@ -48,6 +50,7 @@ type End struct {
 	limit   time.Duration // without progress
 	entries [16]lnx.Entry
 	idle    int
+	patient bool // waits for as long as the other end works alone
 	since   time.Time
 	before  []lnx.RailStats
 }
@@ -56,6 +59,7 @@ type End struct {
 type slot struct {
 	buf  []byte
 	busy int // operations that have it
+	n    int // of the operation, in tests of memory
 	iov  [1][]byte
 }
 
@@ -185,7 +189,7 @@ func (e *End) rest() error {
 	if e.idle == lookEvery {
 		e.since = now
 	}
-	if now.Sub(e.since) > e.limit {
+	if now.Sub(e.since) > e.limit && !e.patient {
 		return fmt.Errorf("no message came or went for %v", e.limit)
 	}
 	return e.stopped()
@@ -231,7 +235,7 @@ func (e *End) railCounts() []RailCount {
 	var counts []RailCount
 	for i, s := range e.EP.Stats() {
 		d := s.Sub(e.before[i].Stats)
-		counts = append(counts, RailCount{s.Name, d.TSends + d.TInjects, d.RxExpected + d.RxUnexpected})
+		counts = append(counts, RailCount{s.Name, d.TSends + d.TInjects, d.RxExpected + d.RxUnexpected, d.Reads + d.Writes})
 	}
 	return counts
 }

@@ -11,7 +11,7 @@ import (
 func init() {
 	Register(Test{
 		Name:       "lat",
-		Help:       "half round trip of one message at a time",
+		Help:       latHelp,
 		Times:      true,
 		Goroutines: true,
 		Iters:      latIters,
@@ -19,6 +19,9 @@ func init() {
 		Follow:     followLat,
 	})
 }
+
+// latHelp is what the test is with every operation.
+const latHelp = "half round trip of one message at a time; a read or fadd from call to completion"
 
 func latIters(size int) int { return min(100_000, max(100, 1<<30/max(size, 1))) }
 
@@ -210,7 +213,11 @@ func followLat(e *End, p Params) error {
 
 // latResult has half round trips. The mean is that of the whole time.
 func latResult(took time.Duration, iters int, times *Times, rails []RailCount) Result {
+	return timed("half_rtt_us", took, iters, times, rails)
+}
+
+func timed(key string, took time.Duration, iters int, times *Times, rails []RailCount) Result {
 	v := times.spread()
 	v.Mean = times.us(float64(took.Nanoseconds()) / float64(iters))
-	return Result{Key: "half_rtt_us", Value: v, Rails: rails, Took: took, Times: times, Cells: v.cells("")}
+	return Result{Key: key, Value: v, Rails: rails, Took: took, Times: times, Cells: v.cells("")}
 }
