@@ -85,8 +85,8 @@ func writeLat(op *remoteOp) Test {
 // there are write it last.
 type writePing struct{ *remote }
 
-// marker is the last byte of write n. It is not that of the one before, nor the zero that
-// is there at first.
+// marker is the last byte of write n. It is not that of the one before, nor the 0 that is
+// there at first.
 func marker(n int) byte { return byte(n%255) + 1 }
 
 func openWritePing(e *End, p Params, op *remoteOp, leads bool) (writePing, error) {

@@ -36,6 +36,10 @@ func init() {
 			name: OpWrite, minSize: 1,
 			start:  func(t *remote, s *slot, n int) error { return t.EP.Write(s.buf, t.far, uint64(t.place(n)), s) },
 			before: func(t *remote, s *slot, n int) { fill(s.buf, t.mine|uint64(n)) },
+			offer: func(t *remote) {
+				fill(t.mem, t.mine)     // so that it has pages
+				t.mem[len(t.mem)-1] = 0 // no marker
+			},
 			seen: func(t *remote, first, end int) error {
 				for n := first; n < end; n++ {
 					if err := t.expect(t.mem[t.place(n):][:t.p.Size], t.theirs|uint64(n)); err != nil {
