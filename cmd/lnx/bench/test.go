@@ -116,7 +116,7 @@ func (p Params) Validate() error {
 	case test.Window > 0 && (p.Window < 1 || p.Window > MaxWindow):
 		return fmt.Errorf("--window %d: 1 to %d are possible", p.Window, MaxWindow)
 	case p.Both && !test.Both:
-		return fmt.Errorf("--both: %s --op %s cannot have more than one direction at once", test.Name, test.Op)
+		return fmt.Errorf("--both: it is for rate and bw, not for %s", test.Name)
 	case p.Goroutines != 0 && !test.Goroutines:
 		return fmt.Errorf("--goroutines %d: %s --op %s has one at each end", p.Goroutines, test.Name, test.Op)
 	case p.Goroutines < 0 || p.Goroutines > MaxGoroutines:

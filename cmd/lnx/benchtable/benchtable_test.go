@@ -149,6 +149,7 @@ func TestTable(t *testing.T) {
 	require.NoError(t, Print(&out, []Result{
 		{Name: "a / b", Unit: "us", Goal: 0.6, Ours: []float64{0.25}, Base: []float64{0.5}, Ratio: Spread{0.5, 0.4, 0.7}, Met: true},
 		{Name: "rate", Unit: "msg/s", Goal: 1, More: true, Ours: []float64{9e6}, Base: []float64{1e7}, Ratio: Spread{0.9, 0.9, 0.9}},
+		{Name: "bandwidth", Unit: "B/s", Goal: 0.97, More: true, Ours: []float64{9.76e9}, Base: []float64{1e10}, Ratio: Spread{0.976, 0.9, 1}, Met: true},
 		{Name: "idle", Unit: "%", Goal: 2, Ours: []float64{0}, Ratio: Spread{0, 0, 12.5}, Met: true},
 		{Name: "gone", Skipped: "no root"},
 		{Name: "broken", Failed: "it broke"},
@@ -156,6 +157,7 @@ func TestTable(t *testing.T) {
 	require.Contains(t, out.String(), "Medians of 5 rounds")
 	require.Regexp(t, `a / b +│ +0\.250 us │ +0\.500 us │ +0\.500 │ +0\.400\.\.0\.700 │ +≤ 0\.6 │ met`, out.String())
 	require.Regexp(t, `rate +│ 9\.00 M msg/s │ 10\.00 M msg/s │ +0\.900 │ +0\.900\.\.0\.900 │ +≥ 1 │ missed`, out.String())
+	require.Regexp(t, `bandwidth +│ +9\.76 GB/s │ +10\.00 GB/s │ +0\.976 │ +0\.900\.\.1\.000 │ +≥ 0\.97 │ met`, out.String())
 	require.Regexp(t, `idle +│ +0\.000 % │ +│ +│ +0\.\.12\.5 │ +≤ 2 │ met`, out.String())
 	require.Regexp(t, `gone .*│ skipped`, out.String())
 	require.Regexp(t, `broken .*│ failed`, out.String())
