@@ -21,7 +21,7 @@ func init() {
 }
 
 // latHelp is what the test is with every operation.
-const latHelp = "half round trip of one message at a time; a read or fadd from call to completion"
+const latHelp = "half round trip of one message at a time, or how long one operation takes that fetches something"
 
 func latIters(size int) int { return min(100_000, max(100, 1<<30/max(size, 1))) }
 

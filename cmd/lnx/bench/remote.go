@@ -174,11 +174,11 @@ func (t *remote) next() *slot {
 // idleNow says whether no operation is under way.
 func (t *remote) idleNow() bool { return len(t.free) == len(t.out) }
 
-// expect waits until memory of this end has the payload of an operation: some rails say
-// that a write is over when its buffer can be used again.
-func (t *remote) expect(buf []byte, tag uint64) error {
+// expect waits until memory of this end has what it should: some rails say that a write
+// is over when its buffer can be used again.
+func (t *remote) expect(check func() error) error {
 	for {
-		wrong := verify(buf, tag)
+		wrong := check()
 		if wrong == nil {
 			t.idle = 0
 			return nil

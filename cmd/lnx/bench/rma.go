@@ -53,7 +53,7 @@ var rmaOps = []*remoteOp{
 		},
 		seen: func(t *remote, first, end int) error {
 			for n := first; n < end; n++ {
-				if err := t.expect(t.mem[t.place(n):][:t.p.Size], t.theirs|uint64(n)); err != nil {
+				if err := t.expect(func() error { return verify(t.mem[t.place(n):][:t.p.Size], t.theirs|uint64(n)) }); err != nil {
 					return fmt.Errorf("write %d: %w", n, err)
 				}
 			}
