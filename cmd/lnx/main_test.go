@@ -231,7 +231,7 @@ func TestBadFlags(t *testing.T) {
 		{"perf lat --iters=1 --duration=1s", "can't be used together"},
 		{"perf lat --duration=0s", "--duration 0s"},
 		{"perf lat --duration=2h", "--duration 2h0m0s"},
-		{"perf lat --op=copy", `--op "copy": there are read,`},
+		{"perf lat --op=copy", `--op "copy": there are`},
 		{"perf match --op=read", "--op read: match is done with tsend"},
 		{"perf idle --op=write", "--op write: idle is done with tsend"},
 		{"perf nosuch --op=write", `there is no test "nosuch"`},
