@@ -164,7 +164,7 @@ func TestGoroutines(t *testing.T) {
 	require.Regexp(t, `"iters":100,"goroutines":8,"half_rtt_us":\{.*"name":"shm","tx_msgs":100,"rx_msgs":100\}`, got.stdout)
 	got = execute(t, strings.Fields("perf rate --links shm --goroutines 3 --iters 100")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "blocking calls of 3 goroutines")
+	require.Contains(t, got.stdout, "3 blocking goroutines")
 }
 
 func TestIdle(t *testing.T) {

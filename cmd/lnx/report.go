@@ -129,7 +129,7 @@ func title(r report) string {
 		title += fmt.Sprintf(", %d in a call", r.Batch)
 	}
 	if r.Goroutines != 0 {
-		title += fmt.Sprintf(", blocking calls of %d goroutines", r.Goroutines)
+		title += fmt.Sprintf(", %d blocking goroutines", r.Goroutines)
 	}
 	if r.Verify {
 		title += ", every byte verified"
