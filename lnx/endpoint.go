@@ -138,7 +138,9 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	// Of the built-in policies only one asks; a user's may.
 	ep.near = !slices.Contains([]string{rail.PerPeer, rail.PerMsg, rail.Weighted}, link.set.Policy)
 	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.left = append(ep.left, p.Data) })
-	ep.hooks = newHooked(ep)
+	if ep.hooks, err = newHooked(ep); err != nil {
+		return nil, fmt.Errorf("open %s: %w", link.Name, err)
+	}
 	if err = ep.watch.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}

@@ -73,8 +73,8 @@ type Options struct {
 // settings are Options with the environment and the defaults applied.
 type settings struct {
 	Options
-	spec  linkspec.Spec
-	hooks []*intercept.Hooks // of all consumers
+	spec      linkspec.Spec
+	consumers consumers
 }
 
 func (o Options) resolve() (settings, error) {
@@ -106,7 +106,7 @@ func (o Options) resolve() (settings, error) {
 	if err := s.setDefaults(); err != nil {
 		return s, err
 	}
-	s.hooks, err = consumers(s.Options)
+	s.consumers, err = newConsumers(s.Options)
 	return s, err
 }
 
