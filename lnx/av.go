@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"golnx/internal/doorbell"
+	"golnx/internal/livekeys"
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -56,6 +57,7 @@ type peerState struct {
 	bell   *doorbell.Ringer // nil if the peer has none, or is not local
 	mute   bool             // local, without a bell
 	why    []error          // of the paths that are dead
+	keys   *livekeys.View   // of the memory that node-local rails reach; nil before an Import
 }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
@@ -158,6 +160,7 @@ func (ep *Endpoint) removePaths(state *peerState) {
 		}
 	}
 	state.paths = nil
+	_ = state.keys.Close() // munmap(2) of what was mapped
 }
 
 func (state *peerState) railPaths() []rail.Path {

@@ -78,7 +78,7 @@ type InFlightError struct {
 }
 
 func (e *InFlightError) Error() string {
-	return fmt.Sprintf("send is still under way, and so is its buffer: %v", e.Err)
+	return fmt.Sprintf("operation is still under way, and so is its buffer: %v", e.Err)
 }
 
 // Unwrap answers the context's error.

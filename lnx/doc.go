@@ -32,6 +32,23 @@
 // send large messages before they receive wait for ever. Close does not wait: what
 // is not over when it is called may be lost, what is over arrives.
 //
+// # Remote memory
+//
+// With Options.Caps CapRMA, peers read and write each other's memory (fi_rma(3)). One
+// registers it and gives the key away, the other imports the key:
+//
+//	region, err := ep.Register(buf, mr.RemoteRead|mr.RemoteWrite)
+//	key, err := region.RemoteKey()          // bytes, to be sent to the peer
+//
+//	remote, err := ep.Import(addr, key)     // at the peer
+//	err = remote.WriteAt(ctx, data, offset) // or ReadAt, and Async forms
+//
+// Read, Write and their kin are libfabric's calls, with completions in the CQ. Each
+// takes the rail that the policy picks, with that rail's key. A write is over when its
+// buffer is the caller's; that the target has it say FlagDeliveryComplete, and to the
+// target remote CQ data (WriteData). Over shm plain reads and writes between processes
+// need nothing of the target; all else needs it to drive its rails.
+//
 // # Errors
 //
 // Errors compare, with errors.Is, as the numbers of fi_errno(3) in package fierr and

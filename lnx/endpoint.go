@@ -76,6 +76,7 @@ type Endpoint struct {
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
+	rma     *rmaState // nil without CapRMA
 	bells   bells
 	hooks   *hooked     // nil without consumers
 	closing atomic.Bool // somebody has called Close
@@ -181,10 +182,13 @@ func (ep *Endpoint) start() error {
 	if ep.blob, err = ep.makeBlob(); err != nil {
 		return errors.Join(err, ep.wait.close(), ep.bells.close())
 	}
+	if err := ep.openRMA(); err != nil {
+		return errors.Join(err, ep.wait.close(), ep.bells.close())
+	}
 	if ep.hooks != nil {
 		own, err := peer.Decode(ep.blob)
 		if err != nil {
-			return errors.Join(err, ep.wait.close(), ep.bells.close())
+			return errors.Join(err, ep.closeRMA(), ep.wait.close(), ep.bells.close())
 		}
 		ep.hooks.view.Address = own.String()
 	}
@@ -244,6 +248,7 @@ func (ep *Endpoint) Close() error {
 	ep.wait.lead.Lock() // nobody sleeps on the descriptors any more
 	defer ep.wait.lead.Unlock()
 	for _, other := range ep.others() {
+		ep.endNear(other)
 		other.lock()
 		other.forget(ep)
 		other.mu.Unlock()
@@ -253,6 +258,7 @@ func (ep *Endpoint) Close() error {
 	if ep.set.DumpStats {
 		ep.dumpStats()
 	}
+	ended := ep.closeRMA()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
 	for p := range ep.peers.All() {
@@ -261,7 +267,7 @@ func (ep *Endpoint) Close() error {
 	for _, state := range ep.left {
 		ep.leaveBell(state)
 	}
-	return errors.Join(hooked, err, ep.watch.close(), ep.wait.close(), ep.bells.close())
+	return errors.Join(hooked, ended, err, ep.closeViews(), ep.watch.close(), ep.wait.close(), ep.bells.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
@@ -277,6 +283,7 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 		*op = rxOp{}
 	})
 	ep.tx.all(func(_ providers.Slot, op *txOp) {
+		ep.endRMA(op)
 		if unpin {
 			op.pin.Unpin()
 		}

@@ -25,6 +25,7 @@ type hooked struct {
 	free     []*tracked
 	send     intercept.Send // the call under way
 	sending  tracking
+	rma      intercept.RMA // the same of RMA
 	recv     intercept.Recv
 	posting  *tracked
 	complete intercept.Completion

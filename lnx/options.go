@@ -62,6 +62,19 @@ type Options struct {
 	// process is watched.
 	ConnectTimeout time.Duration
 
+	// Caps are what the link is to be able to do; CapTagged, which each is, if 0. A
+	// rail that cannot makes Links answer an error.
+	Caps Caps
+	// EagerMR registers memory with all rails at once that need it, as LNX does,
+	// instead of with each when it first needs it (package mr).
+	EagerMR bool
+	// NoMRCache ends registrations of local buffers with the operations that use them.
+	// Otherwise MRCacheEntries and MRCacheBytes bound what is kept; 1,024 and 256 MiB
+	// if 0.
+	NoMRCache      bool
+	MRCacheEntries int
+	MRCacheBytes   int64
+
 	// Hooks are consumers that see and change the endpoint's operations, after those
 	// of intercept.Register.
 	Hooks []*intercept.Hooks
@@ -104,6 +117,9 @@ func (o Options) resolve() (settings, error) {
 		return s, err
 	}
 	if err := s.setDefaults(); err != nil {
+		return s, err
+	}
+	if err := s.setCaps(); err != nil {
 		return s, err
 	}
 	s.consumers, err = newConsumers(s.Options)

@@ -57,6 +57,17 @@ type txOp struct {
 	rail   int8
 	pinned bool
 	quiet  bool
+	// rma has the completion's flags if it is no send.
+	rma  Flags
+	held *held // what it uses of this side's and the peer's memory; nil if the rail needs nothing
+}
+
+// flags are those of the completion.
+func (op *txOp) flags() Flags {
+	if op.rma != 0 {
+		return op.rma
+	}
+	return FlagTagged | FlagSend
 }
 
 const opChunk = 1024
