@@ -182,10 +182,10 @@ func requireOpenFails(t *testing.T, h *intercept.Hooks) error {
 	opts.Hooks = []*intercept.Hooks{witness, h}
 	l, err := lnx.Links(opts)
 	require.NoError(t, err)
-	before := descriptors(t)
+	before := len(held(t).FDs)
 	_, failed := lnx.Open(l.Links[0])
 	require.Error(t, failed)
-	require.LessOrEqual(t, descriptors(t), before)
+	require.LessOrEqual(t, len(held(t).FDs), before)
 	require.LessOrEqual(t, created, closed, "who was told of an endpoint is told of its end")
 
 	a, b, toB, toA := hookedPair(t, choice{Links: "shm+tcp:lo"}, witness)
@@ -209,7 +209,7 @@ func TestHookPanicsAtTheEnd(t *testing.T) {
 			}
 			opts := choice{Links: "shm+tcp:lo"}.options()
 			opts.Hooks = []*intercept.Hooks{h, witness}
-			before := descriptors(t)
+			before := len(held(t).FDs)
 			a, b := openNode(t, opts), openNode(t, choice{Links: "shm+tcp:lo"}.options())
 			exchangeOne(t, a, b, a.insert(b.ep.Name()), b.insert(a.ep.Name()))
 			err := a.ep.Close()
@@ -218,7 +218,7 @@ func TestHookPanicsAtTheEnd(t *testing.T) {
 			require.NoError(t, a.ep.Close())
 			require.ErrorIs(t, a.ep.TSend(nil, 0, 0, nil), lnx.ErrClosed)
 			require.NoError(t, b.ep.Close())
-			require.LessOrEqual(t, descriptors(t), before)
+			require.LessOrEqual(t, len(held(t).FDs), before)
 		})
 	}
 }

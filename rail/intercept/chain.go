@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"golnx/providers/fierr"
 )
@@ -97,11 +98,42 @@ func Reads(hooks []*Hooks, e *Endpoint, name string, slot func(*Hooks) ReadFunc,
 			next = base
 		}
 		fn = func(entries []Entry) (n int, err error) {
-			defer caught(&err, h.Name, name)
-			return f(e, entries, next)
+			r := readings.Get().(*reading)
+			r.next, r.n = next, 0
+			defer r.done(&n, &err, h.Name, name)
+			return f(e, entries, r.call)
 		}
 	}
 	return fn
+}
+
+// reading is a hook's call of next on its way. Entries that next has answered are gone
+// from the queue: when the hook panics then, they are answered all the same.
+type reading struct {
+	next func([]Entry) (int, error)
+	n    int
+	call func([]Entry) (int, error)
+}
+
+var readings = sync.Pool{New: func() any {
+	r := new(reading)
+	r.call = func(entries []Entry) (n int, err error) {
+		if r.next == nil {
+			return 0, fmt.Errorf("next was called after its hook had returned: %w", fierr.EOpBadState)
+		}
+		n, err = r.next(entries)
+		r.n = n
+		return n, err
+	}
+	return r
+}}
+
+func (r *reading) done(n *int, err *error, consumer, op string) {
+	if v := recover(); v != nil {
+		*n, *err = r.n, &PanicError{consumer, op, v, debug.Stack()}
+	}
+	r.next = nil
+	readings.Put(r)
 }
 
 // OpenCQ runs the CQOpen hooks of a rail around base.

@@ -39,7 +39,8 @@ type Hooks struct {
 	Complete func(r *Rail, c *Completion)
 
 	// CQRead and CQWait are CQ.Read and CQ.Wait (fi_cq_read(3), fi_cq_sread(3)). They
-	// run without a lock.
+	// run without a lock. One that panics after next has answered entries makes the
+	// call answer them, and an error.
 	CQRead, CQWait ReadFunc
 
 	// GetInfo is fi_getinfo(3), once for each provider that a link asks for. Hooks
