@@ -75,9 +75,11 @@ type Endpoint struct {
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
-	hooks   *hooked     // nil without consumers
-	closing atomic.Bool // somebody has called Close
-	closed  atomic.Bool
+	hooks   *hooked // nil without consumers
+	// counters is nil until somebody opens one.
+	counters *counters
+	closing  atomic.Bool // somebody has called Close
+	closed   atomic.Bool
 }
 
 // Open opens the rails of a link. Opening that fails closes what it opened.

@@ -102,6 +102,9 @@ func (ep *Endpoint) drain() {
 		}
 		ep.core.Consume(len(ready))
 	}
+	if ep.counters != nil && ep.counters.remotely != nil {
+		ep.takeRemote()
+	}
 	ep.farewell()
 }
 
@@ -213,6 +216,9 @@ func (ep *Endpoint) finish(r int, e Entry, quiet bool) {
 			return
 		}
 	}
+	if ep.counters != nil {
+		ep.counters.count(e.Flags, false)
+	}
 	if quiet {
 		return
 	}
@@ -229,6 +235,9 @@ func (ep *Endpoint) fail(r int, e ErrEntry) {
 		t, _ := e.Context.(*tracked)
 		quiet := t != nil && t.quiet
 		if e.Err, e.Hook = ep.hooks.ended(r, &e.Entry, e.Err); e.Err == 0 { // a hook made a success of it
+			if ep.counters != nil {
+				ep.counters.count(e.Flags, false)
+			}
 			if f, ok := e.Context.(*call); ok {
 				f.finish(e.Entry, nil)
 			} else if !quiet {
@@ -241,6 +250,9 @@ func (ep *Endpoint) fail(r int, e ErrEntry) {
 }
 
 func (ep *Endpoint) report(r int, e ErrEntry) {
+	if ep.counters != nil {
+		ep.counters.count(e.Flags, true)
+	}
 	if r >= 0 {
 		e.Rail = ep.link.Rails[r].Name()
 	}

@@ -222,3 +222,13 @@ type Fetcher interface {
 	Fetch(slot Slot) error
 	Fetched(slot Slot) []byte
 }
+
+// RemoteEvents are what a rail has counted of what peers did with its memory, from when
+// it was opened.
+type RemoteEvents struct{ Reads, ReadErrs, Writes, WriteErrs uint64 }
+
+// RemoteCounter is implemented by Cores with rails that count what peers do.
+type RemoteCounter interface {
+	// RemoteEvents answers false if the rail does not count, for want of FI_RMA_EVENT.
+	RemoteEvents(rail int) (RemoteEvents, bool)
+}

@@ -22,6 +22,7 @@ type rail struct {
 	cq     *PeerCQ
 	srx    *PeerSRX
 	ep     *Endpoint
+	cntrs  *PeerCounters // nil if the provider counts nothing remote
 	keep   bool // the endpoint could not be enabled and must not be closed
 }
 
@@ -66,6 +67,11 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.ep, err = openEndpoint(r.domain, info, r.c); err != nil {
 		return r, err
 	}
+	if countsRemotely(info) {
+		if r.cntrs, err = openPeerCounters(r.domain, r.c); err != nil {
+			return r, err
+		}
+	}
 	if err = r.ep.enable(r.av); err != nil {
 		// In 2.1 closing it takes our SRX for the provider's own and frees it
 		// (shm), or trips over what enabling has not made (rxm).
@@ -88,7 +94,7 @@ func (r *rail) close() error {
 			return err
 		}
 	}
-	var errs []error
+	errs := []error{r.cntrs.Close()}
 	if r.srx != nil {
 		errs = append(errs, r.srx.Close())
 	}
