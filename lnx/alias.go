@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golnx/linkspec"
 )
@@ -56,8 +57,11 @@ func (s *settings) setAliases() error {
 	return nil
 }
 
-// warnAliases says, loudly and once per listing, that the rails are not what
-// they are called.
+// warned has what warnAliases has said.
+var warned sync.Map
+
+// warnAliases says, loudly and once in the process, that the rails are not what they
+// are called.
 func (s *settings) warnAliases() {
 	if len(s.ProviderAlias) == 0 && len(s.DomainAlias) == 0 {
 		return
@@ -68,7 +72,10 @@ func (s *settings) warnAliases() {
 			words = append(words, name+" is "+m[name])
 		}
 	}
-	fmt.Fprintf(os.Stderr, "lnx: ALIASES IN USE, FOR DEVELOPMENT ONLY: %s\n", strings.Join(words, ", "))
+	line := "lnx: ALIASES IN USE, FOR DEVELOPMENT ONLY: " + strings.Join(words, ", ")
+	if _, said := warned.LoadOrStore(line, true); !said {
+		fmt.Fprintln(os.Stderr, line)
+	}
 }
 
 // aliasOf answers what the spec calls rail i of a member, "" if that is its name.

@@ -179,15 +179,16 @@ func (ep *Endpoint) addrOf(r int, src uint64) Addr {
 	return ep.byRail[r][src] - 1 // 0 - 1 is AddrUnspec
 }
 
-// heard tells the policy on which path a peer is heard first.
-func (ep *Endpoint) heard(from Addr, r int) {
+// heard tells the policy on which path a peer is heard first: rail r, and the address
+// of the peer that src is there.
+func (ep *Endpoint) heard(from Addr, r int, src uint64) {
 	state := ep.peerOf(from)
 	if state == nil || state.heard {
 		return
 	}
 	state.heard = true
 	for _, p := range state.paths {
-		if p.rail == r {
+		if p.rail == r && p.addr == src {
 			ep.sel.Heard(&state.rails, rail.Path{Rail: p.rail, Addr: p.entry})
 			return
 		}
@@ -200,13 +201,14 @@ func (ep *Endpoint) heard(from Addr, r int) {
 func (ep *Endpoint) resolveUnknown() {
 	for slot := range ep.suq.Unknown() {
 		op := ep.rx.at(slot)
-		from := ep.addrOf(int(op.rail), ep.core.Whose(slot))
+		src := ep.core.Whose(slot)
+		from := ep.addrOf(int(op.rail), src)
 		if from == AddrUnspec {
 			continue
 		}
 		op.from = from
 		ep.suq.SetSource(slot, uint64(from))
-		ep.heard(from, int(op.rail))
+		ep.heard(from, int(op.rail), src)
 		ep.mustFetch(slot, int(op.rail), ep.core.Unexpected(slot).Size)
 	}
 }

@@ -135,7 +135,8 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	}); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
-	ep.near = link.set.Policy == rail.Nearest
+	// Of the built-in policies only one asks; a user's may.
+	ep.near = !slices.Contains([]string{rail.PerPeer, rail.PerMsg, rail.Weighted}, link.set.Policy)
 	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.left = append(ep.left, p.Data) })
 	ep.hooks = newHooked(ep)
 	if err = ep.watch.open(); err != nil {
@@ -321,7 +322,7 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 func (ep *Endpoint) arrived(r int, src uint64) Addr {
 	from := ep.addrOf(r, src)
 	if from != AddrUnspec {
-		ep.heard(from, r)
+		ep.heard(from, r, src)
 	}
 	ep.poll.busy(r)
 	ep.arrivals++

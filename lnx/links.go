@@ -9,6 +9,7 @@ import (
 	"golnx/linkspec"
 	"golnx/providers"
 	"golnx/providers/ofi"
+	"golnx/rail"
 	"golnx/rail/intercept"
 )
 
@@ -160,6 +161,11 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 	}
 	link.Name, link.LeftOut = full.String(), left
 	link.Info = representative(link.Rails)
+	// A policy that has a peer's messages take several rails cannot keep their order,
+	// whatever each rail does. (What a policy refuses, Open reports.)
+	if sel, err := rail.NewSelector(railInfos(link.Rails), rail.Options{Policy: set.Policy, Seed: set.Seed}); err == nil && !sel.Ordered() {
+		link.Info.MsgOrder = 0
+	}
 	return link, left, nil
 }
 

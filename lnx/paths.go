@@ -42,7 +42,7 @@ func (ep *Endpoint) choose(state *peerState, size uint64) (*path, error) {
 	}
 	call := rail.Call{Size: size, NUMA: -1}
 	if ep.near {
-		call.NUMA = currentNode()
+		call.NUMA = ep.nodeOf(size)
 	}
 	ch, err := ep.sel.Pick(&state.rails, call)
 	if err != nil {

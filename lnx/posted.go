@@ -2,13 +2,14 @@ package lnx
 
 import (
 	"iter"
+	"slices"
 
 	"golnx/providers"
 	"golnx/srq"
 )
 
 // posted is the queue of posted receives: package srq, and before it the lane, in
-// which a Core that has one matches the oldest few without a call back into Go.
+// which a Core that has one matches the oldest ones without a call back into Go.
 //
 // Every receive in the lane is older than every one in the srq. So whatever a
 // message finds in the lane is the oldest that it can have, and it has to look in
@@ -26,23 +27,38 @@ func (p *posted) laned() int {
 	if p.lane == nil {
 		return 0
 	}
-	return int(p.lane.N)
+	return len(p.lane.Posted())
 }
+
+// laneLow is how many receives stay in the lane when there are more than it holds: a
+// message that none of them takes has looked at all of them in vain.
+const laneLow = 8
 
 // Post adds a receive, described in its op, as the newest.
 func (p *posted) Post(slot providers.Slot) {
-	if p.lane != nil && p.lane.N < providers.LaneSize && p.srq.Len() == 0 {
-		p.enlane(slot)
+	if p.lane == nil || p.srq.Len() > 0 {
+		p.postBehind(slot)
 		return
 	}
+	if in := p.lane.Posted(); len(in) == providers.LaneSize {
+		for i := range in[laneLow:] {
+			p.postBehind(in[laneLow+i].Slot)
+		}
+		p.lane.Hi = p.lane.Lo + laneLow
+		p.postBehind(slot)
+		return
+	}
+	p.enlane(slot)
+}
+
+func (p *posted) postBehind(slot providers.Slot) {
 	op := p.ops.at(slot)
 	p.srq.Post(slot, uint64(op.from), op.tag, op.ignore)
 }
 
 func (p *posted) enlane(slot providers.Slot) {
 	op := p.ops.at(slot)
-	p.lane.Entries[p.lane.N] = providers.LaneEntry{Src: uint64(op.from), Tag: op.tag, Ignore: op.ignore, Slot: slot}
-	p.lane.N++
+	p.lane.Add(providers.LaneEntry{Src: uint64(op.from), Tag: op.tag, Ignore: op.ignore, Slot: slot})
 }
 
 // Match takes the oldest receive for a message that found nothing in the lane.
@@ -50,13 +66,21 @@ func (p *posted) Match(src, tag uint64) (providers.Slot, bool) { return p.srq.Ma
 
 // Refill moves the oldest receives into an empty lane.
 func (p *posted) Refill() {
-	if p.lane.N > 0 || p.srq.Len() == 0 {
+	if p.lane.Hi > p.lane.Lo || p.srq.Len() == 0 {
 		return
+	}
+	p.refill()
+}
+
+func (p *posted) refill() {
+	n := laneLow
+	if p.srq.Len() <= providers.LaneSize/2 {
+		n = p.srq.Len()
 	}
 	for slot := range p.srq.All() {
 		p.srq.Cancel(slot)
 		p.enlane(slot)
-		if p.lane.N == providers.LaneSize {
+		if n--; n == 0 {
 			return
 		}
 	}
@@ -64,11 +88,14 @@ func (p *posted) Refill() {
 
 // Cancel takes a receive out, and answers false if it is not there.
 func (p *posted) Cancel(slot providers.Slot) bool {
-	for i := range p.laned() {
-		if p.lane.Entries[i].Slot == slot {
-			copy(p.lane.Entries[i:p.lane.N], p.lane.Entries[i+1:p.lane.N])
-			p.lane.N--
-			return true
+	if p.lane != nil {
+		in := p.lane.Posted()
+		for i := range in {
+			if in[i].Slot == slot {
+				copy(in[i:], in[i+1:])
+				p.lane.Hi--
+				return true
+			}
 		}
 	}
 	return p.srq.Cancel(slot)
@@ -104,6 +131,5 @@ func (p *posted) inLane() []providers.LaneEntry {
 	if p.lane == nil {
 		return nil
 	}
-	entries := p.lane.Entries
-	return entries[:p.lane.N]
+	return slices.Clone(p.lane.Posted())
 }

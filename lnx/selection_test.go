@@ -39,6 +39,8 @@ func TestChoosingAPolicy(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, "%+v", c)
+		const sas = 1 << 8 // FI_ORDER_SAS
+		require.Equal(t, c.want == rail.PerPeer, listing.Links[0].Info.MsgOrder&sas != 0, "%+v", c)
 		ep, err := Open(listing.Links[0])
 		require.NoError(t, err)
 		require.Equal(t, c.want, ep.sel.Policy(), "%+v", c)

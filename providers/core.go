@@ -173,20 +173,37 @@ type Prober interface {
 }
 
 // LaneSize is how many posted receives a lane holds.
-const LaneSize = 8
+const LaneSize = 64
 
 // Lane is where a Core itself matches messages with the oldest posted receives,
 // before it asks the Owner. Owner and Core share the memory; the owner touches it
 // while no call into the Core is under way.
 type Lane struct {
-	// N is the number of entries, the oldest first. The owner adds at the end,
-	// the Core takes out what messages meet.
-	N uint32
+	// Entries[Lo:Hi] are the receives, the oldest first, at most LaneSize. The owner
+	// adds at the end, the Core takes out what messages meet. There is room for twice
+	// as many, so that little has to be moved.
+	Lo, Hi uint32
 	// TakenN is the number of messages that met an entry and that the owner has
 	// not dealt with; it sets it to 0 after each call that drives rails.
 	TakenN  uint32
-	Entries [LaneSize]LaneEntry
+	_       uint32
+	Entries [2 * LaneSize]LaneEntry
 	Taken   [LaneSize]LaneTaken
+}
+
+// Posted answers the receives in the lane, the oldest first. They are valid until the
+// next call into the Core.
+func (l *Lane) Posted() []LaneEntry { return l.Entries[l.Lo:l.Hi] }
+
+// Add adds a receive as the newest. The owner sees to it that there are fewer than
+// LaneSize.
+func (l *Lane) Add(e LaneEntry) {
+	if l.Hi == 2*LaneSize {
+		l.Hi = uint32(copy(l.Entries[:], l.Posted()))
+		l.Lo = 0
+	}
+	l.Entries[l.Hi] = e
+	l.Hi++
 }
 
 // LaneEntry is a posted receive. Src is NoAddr for any source, otherwise what the

@@ -5,7 +5,8 @@
 #     interface differs, so there it is taken from Debian 13, pinned low so that
 #     nothing else moves to Debian 13 on its own
 #   - ca-certificates, if Go modules are still to be downloaded and there are none
-#   - with --test: what the tests use besides (iproute2 for network namespaces)
+#   - with --test: what the tests use besides (iproute2 for network namespaces, and
+#     Chromium to look at the report of lnx trace)
 # Safe to repeat, also after an interrupted run. Without apt or root it says which
 # packages to install and stops. Go itself is never installed here.
 set -euo pipefail
@@ -70,6 +71,7 @@ have pkg-config || missing+=(pkg-config)
 can_reach_modules || missing+=(ca-certificates)
 if [ "$want_test" = yes ]; then
     { have ip && have tc; } || missing+=(iproute2)
+    have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
 fi
 need_libfabric=no
 if ! have_libfabric || ! libfabric_works; then need_libfabric=yes; fi

@@ -59,6 +59,14 @@ func TestInfoWithoutAliases(t *testing.T) {
 	require.NotContains(t, got.stdout, "=")
 }
 
+// One line, however often the command looks for links.
+func TestAliasesAreSaidOnce(t *testing.T) {
+	said := inPlaceOfCxi(t)
+	got := execute(t, "plan", "--links", "shm+cxi:cxi0+verbs:mlx5_0", "--messages", "1")
+	require.Zero(t, got.code, got.stderr)
+	require.Equal(t, said+"lnx: verbs is not on this machine; planning as if it were\n", got.stderr)
+}
+
 // The plan is made for the rails that stand in, and says so.
 func TestPlanOfAliases(t *testing.T) {
 	said := inPlaceOfCxi(t)

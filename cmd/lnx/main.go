@@ -28,6 +28,7 @@ type cli struct {
 	Demo    demoCmd    `cmd:"" help:"Exchange verified messages between two processes, over shared memory and over the network."`
 	Perf    perfCmd    `cmd:"" help:"Measure latency, message rate or bandwidth between two processes."`
 	Plan    planCmd    `cmd:"" help:"Foretell which rail every message takes, and say why."`
+	Trace   traceCmd   `cmd:"" help:"Show what the op timer recorded: as a table, a page, figures, a database or a trace for Perfetto."`
 	Flags   flagsCmd   `cmd:"" help:"Show what programs asked libfabric for and what they were granted, as they recorded it."`
 	Doctor  doctorCmd  `cmd:"" help:"Look for what keeps links from working, and clean up after killed processes."`
 	Version versionCmd `cmd:"" help:"Show the versions of golnx and libfabric."`

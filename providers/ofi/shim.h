@@ -80,14 +80,14 @@ struct gx_comp {
 };
 
 // The oldest posted receives, matched here; providers.Lane has the same layout.
-#define GX_LANE 8
+#define GX_LANE 64
 
 struct gx_lane {
-	uint32_t n, taken_n;
+	uint32_t lo, hi, taken_n, pad;
 	struct {
 		uint64_t src, tag, ignore;
 		uint32_t slot, pad;
-	} entry[GX_LANE];
+	} entry[2 * GX_LANE];
 	struct {
 		uint64_t src, size;
 		uint32_t slot, rail;

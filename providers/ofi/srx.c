@@ -3,7 +3,7 @@
 
 #include "_cgo_export.h"
 
-_Static_assert(sizeof(struct gx_lane) == 8 + GX_LANE * (32 + 24), "providers.Lane has this size");
+_Static_assert(sizeof(struct gx_lane) == 16 + GX_LANE * (2 * 32 + 24), "providers.Lane has this size");
 
 // Providers do not agree on what happens when a message is longer than the
 // buffers it was matched with; shm never completes either side. So an entry
@@ -85,17 +85,22 @@ static struct gx_rx *take_lane(struct gx_rail *rail, struct fi_peer_match_attr *
 	uint64_t from = peer_of(rail, attr->addr);
 	uint32_t i, slot;
 
-	for (i = 0; i < lane->n; i++) {
+	for (i = lane->lo; i < lane->hi; i++) {
 		if ((lane->entry[i].tag ^ attr->tag) & ~lane->entry[i].ignore)
 			continue;
 		if (lane->entry[i].src == FI_ADDR_UNSPEC || lane->entry[i].src == from)
 			break;
 	}
-	if (i == lane->n || lane->taken_n == GX_LANE)
+	if (i == lane->hi || lane->taken_n == GX_LANE)
 		return NULL;
 	slot = lane->entry[i].slot;
-	lane->n--;
-	memmove(&lane->entry[i], &lane->entry[i + 1], (lane->n - i) * sizeof(lane->entry[0]));
+	if (i - lane->lo <= lane->hi - i) { // the shorter side moves up
+		memmove(&lane->entry[lane->lo + 1], &lane->entry[lane->lo], (i - lane->lo) * sizeof(lane->entry[0]));
+		lane->lo++;
+	} else {
+		memmove(&lane->entry[i], &lane->entry[i + 1], (lane->hi - i - 1) * sizeof(lane->entry[0]));
+		lane->hi--;
+	}
 	lane->taken[lane->taken_n].src = attr->addr;
 	lane->taken[lane->taken_n].size = attr->msg_size;
 	lane->taken[lane->taken_n].slot = slot;

@@ -10,9 +10,14 @@ import (
 	"time"
 )
 
-const dirKnob = "INTERCEPT_TIMER_DIR"
-const opsMBKnob = "INTERCEPT_TIMER_OPS_MB"
-const nicMBKnob = "INTERCEPT_TIMER_NIC_MB"
+// The variables that messages name.
+const (
+	dirKnob         = "INTERCEPT_TIMER_DIR"
+	opsMBKnob       = "INTERCEPT_TIMER_OPS_MB"
+	nicMBKnob       = "INTERCEPT_TIMER_NIC_MB"
+	nicDevKnob      = "INTERCEPT_TIMER_NIC_DEV"
+	nicCountersKnob = "INTERCEPT_TIMER_NIC_COUNTERS"
+)
 
 // knob is one of the variables.
 type knob struct {
@@ -58,7 +63,7 @@ var knobs = []knob{
 			return "0"
 		},
 	},
-	patterns("INTERCEPT_TIMER_NIC_DEV", func(c *Config) *[]string { return &c.NICDevices }),
+	patterns(nicDevKnob, func(c *Config) *[]string { return &c.NICDevices }),
 	{
 		"INTERCEPT_TIMER_NIC_MS", "10",
 		func(c *Config, text string) error {
@@ -73,7 +78,7 @@ var knobs = []knob{
 			return strconv.FormatFloat(float64(c.NICEvery)/float64(time.Millisecond), 'f', -1, 64)
 		},
 	},
-	patterns("INTERCEPT_TIMER_NIC_COUNTERS", func(c *Config) *[]string { return &c.NICCounters }),
+	patterns(nicCountersKnob, func(c *Config) *[]string { return &c.NICCounters }),
 	{
 		"INTERCEPT_TIMER_CQGAP", "0",
 		func(c *Config, text string) error {

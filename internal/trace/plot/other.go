@@ -21,7 +21,6 @@ const (
 // latency has how the durations of each path are distributed.
 func latency(a *trace.Analysis) (*plot.Plot, error) {
 	p := newPlot("duration", "share of operations [%]")
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, durationTicks{}
 	p.Y.Min = 0
 	p.Add(grid())
 	used := map[color.NRGBA]int{}
@@ -54,7 +53,7 @@ func latency(a *trace.Analysis) (*plot.Plot, error) {
 		p.Add(line)
 		p.Legend.Add(path.String(), line)
 	}
-	outside(p)
+	logarithmic(&p.X)
 	return p, nil
 }
 
@@ -113,8 +112,7 @@ func matrix(m *trace.Matrix, what string) (*plot.Plot, vg.Length, error) {
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Min, axis.Max = -0.5, float64(n)-0.5
-		axis.Padding, axis.Tick.Length = 0, 0
-		axis.LineStyle.Width = 0
+		axis.Padding, axis.LineStyle.Width = vg.Points(6), 0
 	}
 	return p, max(9*vg.Centimeter, min(17*vg.Centimeter, vg.Length(n)*1.6*vg.Centimeter)), nil
 }

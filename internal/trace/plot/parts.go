@@ -16,6 +16,7 @@ import (
 type durationTicks struct{}
 
 func (durationTicks) Ticks(low, high float64) []plot.Tick {
+	low, high = math.Max(low, shortest), math.Min(math.Max(high, shortest), longest)
 	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
 	steps := []float64{1}
 	if last-first <= 2 {
@@ -30,6 +31,19 @@ func (durationTicks) Ticks(low, high float64) []plot.Tick {
 		}
 	}
 	return ticks
+}
+
+// shortest and longest are what a duration's axis can show, in ns.
+const shortest, longest = 0.5, 1e19
+
+// logarithmic makes an axis one of durations, at least from half to twice the only one
+// that there may be.
+func logarithmic(axis *plot.Axis) {
+	axis.Scale, axis.Tick.Marker = plot.LogScale{}, durationTicks{}
+	if axis.Min >= axis.Max {
+		axis.Min, axis.Max = axis.Min/2, axis.Max*2
+	}
+	axis.Min = math.Max(axis.Min, shortest)
 }
 
 // unitOf answers the unit in which to write numbers of bytes up to this one.
@@ -48,26 +62,6 @@ func grid() *plotter.Grid {
 	g := plotter.NewGrid()
 	g.Vertical.Color, g.Horizontal.Color = pale, pale
 	return g
-}
-
-// outside puts the legend to the right of what is drawn.
-func outside(p *plot.Plot) {
-	widest := vg.Length(0)
-	for _, e := range legendTexts(p) {
-		widest = max(widest, p.Legend.TextStyle.Width(e))
-	}
-	room := widest + p.Legend.ThumbnailWidth + vg.Points(10)
-	p.Add(margin{right: room})
-	p.Legend.XOffs = room
-}
-
-// legendTexts answers what the legend says.
-func legendTexts(p *plot.Plot) []string {
-	var texts []string
-	for _, plotted := range p.Legend.Entries() {
-		texts = append(texts, plotted)
-	}
-	return texts
 }
 
 // swatch is a legend's entry for an area.

@@ -22,6 +22,7 @@ type Figure struct {
 	Name          string
 	width, height vg.Length
 	plot          *plot.Plot
+	legend        plot.Legend // beside the plot, where it hides nothing
 }
 
 // Limits are what figures need of an analysis: fewer points than a page, because
@@ -54,7 +55,9 @@ func Figures(a *trace.Analysis) ([]Figure, error) {
 		if err != nil {
 			return nil, fmt.Errorf("draw %s: %w", f.name, err)
 		}
-		all = append(all, Figure{f.name, width, height, p})
+		legend := p.Legend
+		p.Legend = plot.NewLegend()
+		all = append(all, Figure{f.name, width, height, p, legend})
 	}
 	for _, m := range []struct {
 		name, what string
@@ -67,7 +70,7 @@ func Figures(a *trace.Analysis) ([]Figure, error) {
 		if err != nil {
 			return nil, fmt.Errorf("draw %s: %w", m.name, err)
 		}
-		all = append(all, Figure{m.name, side, side, p})
+		all = append(all, Figure{m.name, side, side, p, plot.NewLegend()})
 	}
 	return all, nil
 }
@@ -93,9 +96,19 @@ func (f *Figure) Write(w io.Writer, format string) error {
 	default:
 		return fmt.Errorf("there is no format %q: there are %v", format, Formats)
 	}
-	f.plot.Draw(draw.New(canvas))
+	f.draw(draw.New(canvas))
 	_, err := canvas.WriteTo(w)
 	return err
+}
+
+func (f *Figure) draw(c draw.Canvas) {
+	size := f.legend.Rectangle(c)
+	room := size.Max.X - size.Min.X
+	if room > 0 {
+		room += vg.Points(8)
+		f.legend.Draw(draw.Crop(c, c.Max.X-c.Min.X-room, 0, 0, 0))
+	}
+	f.plot.Draw(draw.Crop(c, vg.Points(4), -room-vg.Points(6), vg.Points(2), -vg.Points(6)))
 }
 
 var (
@@ -118,8 +131,8 @@ func newPlot(x, y string) *plot.Plot {
 	}
 	p.Legend.TextStyle.Font = sans(8)
 	p.Legend.TextStyle.Color = ink
-	p.Legend.Top = true
-	p.Legend.ThumbnailWidth = vg.Points(14)
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.ThumbnailWidth, p.Legend.Padding = vg.Points(14), vg.Points(2)
 	return p
 }
 

@@ -29,7 +29,6 @@ func middle(a *trace.Analysis, bin, together int) float64 {
 // durations has a point for each operation, and lines for the percentiles.
 func durations(a *trace.Analysis) (*plot.Plot, error) {
 	p := newPlot(timeLabel, "duration")
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, durationTicks{}
 	p.Add(grid())
 	for i, r := range a.Rails {
 		if r.Ops == 0 {
@@ -65,7 +64,9 @@ func durations(a *trace.Analysis) (*plot.Plot, error) {
 			p.Add(scatter)
 		}
 	}
-	return p, percentiles(a, p)
+	err := percentiles(a, p)
+	logarithmic(&p.Y)
+	return p, err
 }
 
 func percentiles(a *trace.Analysis, p *plot.Plot) error {
@@ -90,7 +91,6 @@ func percentiles(a *trace.Analysis, p *plot.Plot) error {
 			p.Legend.Add(fmt.Sprintf("%s p%g", r.Name, percentile), line)
 		}
 	}
-	outside(p)
 	return nil
 }
 
@@ -170,7 +170,6 @@ func fill(a *trace.Analysis, p *plot.Plot, layers []layer, unit float64) error {
 		p.Add(line)
 		p.Legend.Add(l.name, swatch{line.FillColor})
 	}
-	outside(p)
 	return nil
 }
 
@@ -225,7 +224,6 @@ func counters(a *trace.Analysis) (*plot.Plot, error) {
 		}
 		p.Legend.Add(name, line)
 	}
-	outside(p)
 	return p, nil
 }
 
