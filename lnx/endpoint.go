@@ -78,8 +78,10 @@ type Endpoint struct {
 	hooks   *hooked // nil without consumers
 	// counters is nil until somebody opens one.
 	counters *counters
-	closing  atomic.Bool // somebody has called Close
-	closed   atomic.Bool
+	// minMultiRecv is OptMinMultiRecv.
+	minMultiRecv uint64
+	closing      atomic.Bool // somebody has called Close
+	closed       atomic.Bool
 }
 
 // Open opens the rails of a link. Opening that fails closes what it opened.
@@ -104,8 +106,12 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 		MaxTx:  link.set.MaxSends,
 		AVSize: link.set.Peers,
 	}
-	if h := endpointOf(owner).hooks; h != nil {
-		opts.OpenCQ = h.openCQ
+	ep := endpointOf(owner)
+	if ep.hooks != nil {
+		opts.OpenCQ = ep.hooks.openCQ
+	}
+	if len(ep.set.Settings) > 0 {
+		opts.Setup = func(_ int, rail *ofi.Endpoint) error { return ep.applySettings(rail.SetOption) }
 	}
 	core, err := ofi.Open(link.infos, owner, opts)
 	if err != nil {
@@ -121,7 +127,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	if link == nil {
 		return nil, fmt.Errorf("open: no link given; Links answers those that there are: %w", fierr.EInval)
 	}
-	ep := &Endpoint{link: link, set: link.set}
+	ep := &Endpoint{link: link, set: link.set, minMultiRecv: 64}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
 	ep.posted, ep.suq = posted{srq: srq.New(seed), ops: &ep.rx}, suq.New(seed)
 	ep.cq.ep = ep

@@ -62,6 +62,10 @@ type Options struct {
 	// process is watched.
 	ConnectTimeout time.Duration
 
+	// Settings are options that the rails' endpoints get before they are enabled
+	// (fi_setopt(3)), as OptBufferedMin.To(4096). A rail that refuses one fails Open.
+	Settings []Setting
+
 	// Hooks are consumers that see and change the endpoint's operations, after those
 	// of intercept.Register.
 	Hooks []*intercept.Hooks

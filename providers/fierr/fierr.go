@@ -36,6 +36,7 @@ const (
 	ENoData       Errno = Errno(syscall.ENODATA)
 	EProto        Errno = Errno(syscall.EPROTO)
 	EMsgSize      Errno = Errno(syscall.EMSGSIZE)
+	ENoProtoOpt   Errno = Errno(syscall.ENOPROTOOPT)
 	EOpNotSupp    Errno = Errno(syscall.EOPNOTSUPP)
 	EAddrNotAvail Errno = Errno(syscall.EADDRNOTAVAIL)
 	ENetDown      Errno = Errno(syscall.ENETDOWN)

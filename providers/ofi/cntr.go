@@ -39,8 +39,10 @@ func (cs *PeerCounters) Close() error {
 	return nil
 }
 
-// countsRemotely says whether a provider counts what peers do.
-func countsRemotely(info *Info) bool { return info.Caps&C.FI_RMA_EVENT != 0 }
+// countsRemotely says whether a provider was asked to count what peers do, and does.
+func countsRemotely(info *Info) bool {
+	return info.Caps&C.FI_RMA_EVENT != 0 && info.Hints.Caps&C.FI_RMA_EVENT != 0
+}
 
 // RemoteEvents implements [providers.RemoteCounter].
 func (c *Core) RemoteEvents(rail int) (e providers.RemoteEvents, ok bool) {

@@ -27,6 +27,8 @@ type Options struct {
 	// OpenCQ is called in place of the opening of a rail's CQ, which it does with a
 	// size; nil opens it with CQSize.
 	OpenCQ func(rail, size int, open func(size int) error) error
+	// Setup is called for each rail's endpoint before it is enabled; it may be nil.
+	Setup func(rail int, ep *Endpoint) error
 }
 
 func (o Options) withDefaults() Options {

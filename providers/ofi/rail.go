@@ -23,7 +23,7 @@ type rail struct {
 	srx    *PeerSRX
 	ep     *Endpoint
 	cntrs  *PeerCounters // nil if the provider counts nothing remote
-	keep   bool // the endpoint could not be enabled and must not be closed
+	keep   bool          // the endpoint could not be enabled and must not be closed
 }
 
 // openRail opens everything a rail needs, or nothing. A rail that it answers with
@@ -67,17 +67,27 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.ep, err = openEndpoint(r.domain, info, r.c); err != nil {
 		return r, err
 	}
-	if countsRemotely(info) {
-		if r.cntrs, err = openPeerCounters(r.domain, r.c); err != nil {
-			return r, err
-		}
-	}
+	refused := r.setup(info, opts)
 	if err = r.ep.enable(r.av); err != nil {
 		// In 2.1 closing it takes our SRX for the provider's own and frees it
 		// (shm), or trips over what enabling has not made (rxm).
 		r.keep = true
 	}
-	return r, err
+	return r, errors.Join(refused, err)
+}
+
+// setup does what has to be done before the endpoint is enabled. If it cannot, the
+// endpoint is enabled all the same, so that it can be closed.
+func (r *rail) setup(info *Info, opts Options) (err error) {
+	if countsRemotely(info) {
+		if r.cntrs, err = openPeerCounters(r.domain, r.c); err != nil {
+			return err
+		}
+	}
+	if opts.Setup != nil {
+		return opts.Setup(int(r.c.index), r.ep)
+	}
+	return nil
 }
 
 // close closes what is open. With the endpoint closed nothing calls back any more,
