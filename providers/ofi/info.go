@@ -80,10 +80,11 @@ func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 	defer C.fi_freeinfo(list)
 
 	var infos []*Info
+	levels := rmaLevels(ask)
 	seen := map[string]bool{}
 	for c := list; c != nil; c = c.next {
 		info := newInfo(c, traits)
-		info.Hints = ask
+		info.Hints, info.Levels = ask, levels
 		key := info.Domain + "\x00" + info.Fabric + "\x00" + string(info.Addr)
 		// rxm answers each domain and address several times
 		if info.Provider != traits.Name || seen[key] {
@@ -129,10 +130,14 @@ func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
 		InjectSize: uint64(c.tx_attr.inject_size),
 		MaxMsgSize: uint64(c.ep_attr.max_msg_size),
 		IOVLimit:   min(providers.MaxIOV, int(c.tx_attr.iov_limit), int(c.rx_attr.iov_limit)),
+		MRKeySize:  int(c.domain_attr.mr_key_size),
 		TxSize:     uint64(c.tx_attr.size),
 		CQDataSize: uint64(c.domain_attr.cq_data_size),
 		NodeLocal:  traits.NodeLocal,
 	}}
+	if info.Caps&providers.CapRMA != 0 {
+		info.RMAIOVLimit = min(providers.MaxIOV, int(c.tx_attr.rma_iov_limit))
+	}
 	info.NIC = nicOf(c, info.Domain)
 	info.FetchAbove = traits.Eager
 	if n, err := strconv.ParseUint(os.Getenv(traits.EagerEnv), 10, 64); err == nil && traits.Eager > 0 {
