@@ -1,8 +1,10 @@
 package ofi
 
 /*
+#include <stdlib.h>
 #include "shim.h"
 #include "signals.h"
+#include "atomic.h"
 
 */
 import "C"
@@ -75,6 +77,7 @@ type Core struct {
 	rx, tx         []unsafe.Pointer // chunks
 	freeRx, freeTx []providers.Slot
 	usedRx         int
+	atomic         *C.struct_gx_atomic // scratch; nil before the first atomic
 }
 
 var (
@@ -130,6 +133,8 @@ func (c *Core) Close() error {
 		return nil
 	}
 	c.c.closing = true
+	C.free(unsafe.Pointer(c.atomic))
+	c.atomic = nil
 	var errs []error
 	kept := false
 	for _, r := range slices.Backward(c.rails) {

@@ -134,6 +134,7 @@ func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
 		TxSize:     uint64(c.tx_attr.size),
 		CQDataSize: uint64(c.domain_attr.cq_data_size),
 		NodeLocal:  traits.NodeLocal,
+		NICAtomics: traits.NICAtomics,
 	}}
 	if info.Caps&providers.CapRMA != 0 {
 		info.RMAIOVLimit = min(providers.MaxIOV, int(c.tx_attr.rma_iov_limit))

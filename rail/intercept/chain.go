@@ -10,9 +10,10 @@ import (
 
 // Base does what an operation does without hooks.
 type Base struct {
-	Send func(*Send) error
-	Recv func(*Recv) error
-	RMA  func(*RMA) error
+	Send   func(*Send) error
+	Recv   func(*Recv) error
+	RMA    func(*RMA) error
+	Atomic func(*Atomic) error
 }
 
 // Chain is the hooks of all consumers for one rail, composed once. An operation that
@@ -22,6 +23,8 @@ type Chain struct {
 	Send [NumOps]func(*Send) error
 	Recv [NumOps]func(*Recv) error
 	RMA  [NumOps]func(*RMA) error
+	// Atomic are the atomic operations.
+	Atomic [NumOps]func(*Atomic) error
 	// Complete runs all Complete hooks, the last consumer's first. Its error is that
 	// of a hook which panicked.
 	Complete func(*Completion) error
@@ -37,6 +40,8 @@ func NewChain(hooks []*Hooks, r *Rail, base Base) *Chain {
 			c.Send[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Send] { return hook[Send](o.send(h)) }, base.Send)
 		case o.recv != nil:
 			c.Recv[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Recv] { return hook[Recv](o.recv(h)) }, base.Recv)
+		case o.atomic != nil:
+			c.Atomic[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Atomic] { return hook[Atomic](o.atomic(h)) }, base.Atomic)
 		default:
 			c.RMA[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[RMA] { return hook[RMA](o.rma(h)) }, base.RMA)
 		}
