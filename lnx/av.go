@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golnx/internal/livekeys"
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -52,7 +53,8 @@ type peerState struct {
 	settledAt int
 	// detour is the path that all messages take, in place of the policy's.
 	detour *path
-	why    []error // of the paths that are dead
+	why    []error        // of the paths that are dead
+	keys   *livekeys.View // of the memory that node-local rails reach; nil before an Import
 }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
@@ -145,6 +147,7 @@ func (ep *Endpoint) removePaths(state *peerState) {
 		}
 	}
 	state.paths = nil
+	_ = state.keys.Close() // munmap(2) of what was mapped
 }
 
 func (state *peerState) railPaths() []rail.Path {

@@ -32,6 +32,8 @@ type call struct {
 	over  atomic.Bool
 	entry Entry
 	err   error
+	// of an atomic operation on one element
+	operand, compare, result value
 }
 
 var calls = sync.Pool{New: func() any { return &call{waiter: waiter{ch: make(chan struct{}, 1)}} }}
@@ -76,7 +78,7 @@ type InFlightError struct {
 }
 
 func (e *InFlightError) Error() string {
-	return fmt.Sprintf("send is still under way, and so is its buffer: %v", e.Err)
+	return fmt.Sprintf("operation is still under way, and so is its buffer: %v", e.Err)
 }
 
 // Unwrap answers the context's error.

@@ -35,8 +35,9 @@ func consumers(o Options) ([]*intercept.Hooks, error) {
 }
 
 // getinfo asks a provider for what it has, through the hooks.
-func getinfo(hooks []*intercept.Hooks, traits providers.Traits) ([]*ofi.Info, error) {
+func getinfo(hooks []*intercept.Hooks, traits providers.Traits, caps Caps) ([]*ofi.Info, error) {
 	hints := ofi.Hints(traits)
+	hints.Caps |= fiinfo.Caps(caps)
 	if len(hooks) == 0 {
 		return ofi.Discover(traits, hints)
 	}
@@ -83,7 +84,7 @@ func newHooked(ep *Endpoint) *hooked {
 			r.Device = info.Domain
 		}
 		h.view.Rails = append(h.view.Rails, r)
-		h.rails = append(h.rails, intercept.NewChain(hooks, r, intercept.Base{Send: h.sendBase}))
+		h.rails = append(h.rails, intercept.NewChain(hooks, r, intercept.Base{Send: h.sendBase, RMA: h.rmaBase, Atomic: h.atomicBase}))
 	}
 	whole := railInfos([]providers.Info{ep.link.Info})[0]
 	whole.Index, whole.Name = -1, ep.link.Name

@@ -40,11 +40,7 @@ type ErrEntry struct {
 
 // Error describes the failure.
 func (e *ErrEntry) Error() string {
-	op := "send"
-	if e.Flags&FlagRecv != 0 {
-		op = "receive"
-	}
-	s := fmt.Sprintf("%s with tag %#x", op, e.Tag)
+	s := e.Flags.what(e.Tag)
 	if e.Rail != "" {
 		s += " over " + e.Rail
 	}

@@ -75,13 +75,15 @@ type Endpoint struct {
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
-	hooks   *hooked // nil without consumers
-	// counters is nil until somebody opens one.
-	counters *counters
+	rma     *rmaState   // nil without CapRMA
+	hooks   *hooked     // nil without consumers
+	closing atomic.Bool // somebody has called Close
+	closed  atomic.Bool
+
+	atomics  atomicState
+	counters *counters // nil until somebody opens one
 	// minMultiRecv is OptMinMultiRecv.
 	minMultiRecv uint64
-	closing      atomic.Bool // somebody has called Close
-	closed       atomic.Bool
 }
 
 // Open opens the rails of a link. Opening that fails closes what it opened.
@@ -182,10 +184,13 @@ func (ep *Endpoint) start() error {
 	if ep.blob, err = ep.makeBlob(); err != nil {
 		return errors.Join(err, ep.wait.close())
 	}
+	if err := ep.openRMA(); err != nil {
+		return errors.Join(err, ep.wait.close())
+	}
 	if ep.hooks != nil {
 		own, err := peer.Decode(ep.blob)
 		if err != nil {
-			return errors.Join(err, ep.wait.close())
+			return errors.Join(err, ep.closeRMA(), ep.wait.close())
 		}
 		ep.hooks.view.Address = own.String()
 	}
@@ -254,9 +259,10 @@ func (ep *Endpoint) Close() error {
 	if ep.set.DumpStats {
 		ep.dumpStats()
 	}
+	ended := ep.closeRMA()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
-	return errors.Join(hooked, err, ep.watch.close(), ep.wait.close())
+	return errors.Join(hooked, ended, err, ep.watch.close(), ep.wait.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
@@ -275,11 +281,15 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 		if unpin {
 			op.pin.Unpin()
 		}
+		if op.atomic != nil {
+			ep.atomics.abandoned(op.atomic, unpin)
+		}
 		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
 			f.finish(Entry{}, ErrClosed)
 		}
 		*op = txOp{}
 	})
+	ep.atomics.close(unpin)
 }
 
 func (ep *Endpoint) dumpStats() {

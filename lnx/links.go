@@ -71,7 +71,7 @@ func Links(opts Options) (*Listing, error) {
 		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
 	}
 	set.warnAliases()
-	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks}
+	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks, caps: set.Caps}
 	listing := &Listing{}
 	var errs []error
 	for _, spec := range set.spec {
@@ -94,13 +94,17 @@ func Links(opts Options) (*Listing, error) {
 type finder struct {
 	known map[string][]*ofi.Info
 	hooks []*intercept.Hooks
+	caps  Caps
 }
 
 func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
 	if infos, ok := f.known[traits.Name]; ok {
 		return infos, nil
 	}
-	infos, err := getinfo(f.hooks, traits)
+	infos, err := getinfo(f.hooks, traits, f.caps)
+	if err == nil {
+		err = f.lacking(traits, infos)
+	}
 	if err == nil {
 		f.known[traits.Name] = infos
 	}
@@ -285,6 +289,8 @@ func representative(rails []providers.Info) providers.Info {
 		info.MaxMsgSize = min(info.MaxMsgSize, r.MaxMsgSize)
 		info.IOVLimit = min(info.IOVLimit, r.IOVLimit)
 		info.CQDataSize = min(info.CQDataSize, r.CQDataSize)
+		info.RMAIOVLimit = min(info.RMAIOVLimit, r.RMAIOVLimit)
+		info.Levels &= r.Levels
 		info.Caps &= r.Caps
 		info.MsgOrder &= r.MsgOrder
 	}

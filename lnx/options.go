@@ -62,6 +62,19 @@ type Options struct {
 	// process is watched.
 	ConnectTimeout time.Duration
 
+	// Caps are what the link is to be able to do; CapTagged, which each is, if 0. A
+	// rail that cannot makes Links answer an error.
+	Caps Caps
+	// EagerMR registers memory with all rails at once that need it, as LNX does,
+	// instead of with each when it first needs it (package mr).
+	EagerMR bool
+	// NoMRCache ends registrations of local buffers with the operations that use them.
+	// Otherwise MRCacheEntries and MRCacheBytes bound what is kept; 1,024 and 256 MiB
+	// if 0.
+	NoMRCache      bool
+	MRCacheEntries int
+	MRCacheBytes   int64
+
 	// Settings are options that the rails' endpoints get before they are enabled
 	// (fi_setopt(3)), as OptBufferedMin.To(4096). A rail that refuses one fails Open.
 	Settings []Setting
@@ -108,6 +121,9 @@ func (o Options) resolve() (settings, error) {
 		return s, err
 	}
 	if err := s.setDefaults(); err != nil {
+		return s, err
+	}
+	if err := s.setCaps(); err != nil {
 		return s, err
 	}
 	s.hooks, err = consumers(s.Options)

@@ -94,9 +94,12 @@ func (ep *Endpoint) drain() {
 	ep.settle()
 	for ready := ep.core.Ready(); len(ready) > 0; ready = ep.core.Ready() {
 		for i := range ready {
-			if c := &ready[i]; c.Kind == providers.Transmit {
+			switch c := &ready[i]; c.Kind {
+			case providers.Transmit:
 				ep.sent(c)
-			} else {
+			case providers.Remote:
+				ep.written(c)
+			default:
 				ep.received(c)
 			}
 		}
@@ -144,19 +147,22 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 	}
 	ep.sends--
 	ep.peers.Release(peer.Addr(op.to)).Data.sends--
-	ctx, tag, quiet, abandoned := op.ctx, op.tag, op.quiet, op.state == txAbandoned
+	if op.atomic != nil && op.state == txActive && c.Err == 0 {
+		op.atomic.deliver()
+	}
+	ctx, tag, quiet, abandoned, flags := op.ctx, op.tag, op.quiet, op.state == txAbandoned, op.flags()
 	ep.dropTx(c.Slot, op)
 	switch {
 	case abandoned:
 	case c.Err != 0:
 		ep.stats[c.Rail].Error()
 		ep.fail(int(c.Rail), ErrEntry{
-			Entry:     Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec},
+			Entry:     Entry{Context: ctx, Flags: flags, Tag: tag, Src: AddrUnspec},
 			Err:       fierr.Errno(c.Err),
 			ProvErrno: int(c.ProvErrno),
 		})
 	default:
-		ep.finish(int(c.Rail), Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
+		ep.finish(int(c.Rail), Entry{Context: ctx, Flags: flags, Tag: tag, Src: AddrUnspec}, quiet)
 	}
 }
 

@@ -30,10 +30,23 @@ const (
 	// FlagClaim with FlagPeek sets the message aside; alone it receives the
 	// message that the same context claimed before.
 	FlagClaim Flags = 1 << 59
-	// FlagTagged, FlagSend and FlagRecv tell completions apart.
-	FlagTagged Flags = providers.FlagTagged
-	FlagSend   Flags = providers.FlagSend
-	FlagRecv   Flags = providers.FlagRecv
+	// FlagTagged, FlagSend and FlagRecv tell completions apart, and so do FlagRMA and
+	// FlagAtomic with FlagRead, FlagWrite or, where a peer wrote, FlagRemoteWrite.
+	FlagTagged      Flags = providers.FlagTagged
+	FlagSend        Flags = providers.FlagSend
+	FlagRecv        Flags = providers.FlagRecv
+	FlagRMA         Flags = providers.FlagRMA
+	FlagAtomic      Flags = providers.FlagAtomic
+	FlagRead        Flags = providers.FlagRead
+	FlagWrite       Flags = providers.FlagWrite
+	FlagRemoteWrite Flags = providers.FlagRemoteWrite
+	// FlagInjectComplete, FlagTransmitComplete and FlagDeliveryComplete say when an RMA
+	// operation is complete (fi_cq(3)): when its buffers can be used again, when it
+	// has left this side for good, when the peer's memory has it. Without any it is
+	// what the rail's provider does by itself.
+	FlagInjectComplete   Flags = providers.FlagInjectComplete
+	FlagTransmitComplete Flags = providers.FlagTransmitComplete
+	FlagDeliveryComplete Flags = providers.FlagDeliveryComplete
 )
 
 // String names the bits, as FlagPeek|FlagClaim.
@@ -58,6 +71,8 @@ var flagNames = []struct {
 	{FlagTagged, "FlagTagged"}, {FlagSend, "FlagSend"}, {FlagRecv, "FlagRecv"}, {FlagCompletion, "FlagCompletion"},
 	{FlagRemoteCQData, "FlagRemoteCQData"}, {FlagInject, "FlagInject"},
 	{FlagPeek, "FlagPeek"}, {FlagClaim, "FlagClaim"}, {FlagDiscard, "FlagDiscard"},
+	{FlagRMA, "FlagRMA"}, {FlagAtomic, "FlagAtomic"}, {FlagRead, "FlagRead"}, {FlagWrite, "FlagWrite"}, {FlagRemoteWrite, "FlagRemoteWrite"},
+	{FlagInjectComplete, "FlagInjectComplete"}, {FlagTransmitComplete, "FlagTransmitComplete"}, {FlagDeliveryComplete, "FlagDeliveryComplete"},
 }
 
 // Msg is a message of TSendMsg and TRecvMsg (struct fi_msg_tagged).
@@ -222,6 +237,12 @@ var callNames = [intercept.NumOps]string{
 	intercept.OpTSend: "TSend", intercept.OpTSendV: "TSendV", intercept.OpTSendMsg: "TSendMsg",
 	intercept.OpTSendData: "TSendData", intercept.OpTInject: "TInject", intercept.OpTInjectData: "TInjectData",
 	intercept.OpTRecv: "TRecv", intercept.OpTRecvV: "TRecvV", intercept.OpTRecvMsg: "TRecvMsg",
+	intercept.OpRead: "Read", intercept.OpReadV: "ReadV", intercept.OpReadMsg: "ReadMsg",
+	intercept.OpWrite: "Write", intercept.OpWriteV: "WriteV", intercept.OpWriteMsg: "WriteMsg",
+	intercept.OpInjectWrite: "InjectWrite", intercept.OpWriteData: "WriteData", intercept.OpInjectWriteData: "InjectWriteData",
+	intercept.OpAtomic: "Atomic", intercept.OpAtomicV: "AtomicV", intercept.OpAtomicMsg: "AtomicMsg", intercept.OpInjectAtomic: "InjectAtomic",
+	intercept.OpFetchAtomic: "FetchAtomic", intercept.OpFetchAtomicV: "FetchAtomicV", intercept.OpFetchAtomicMsg: "FetchAtomicMsg",
+	intercept.OpCompareAtomic: "CompareAtomic", intercept.OpCompareAtomicV: "CompareAtomicV", intercept.OpCompareAtomicMsg: "CompareAtomicMsg",
 }
 
 func tooLongToInject(o intercept.Op, size, limit uint64) error {
@@ -251,6 +272,8 @@ func (ep *Endpoint) dropTx(slot providers.Slot, op *txOp) {
 		op.pin.Unpin()
 		op.pinned = false
 	}
+	ep.endRMA(op)
+	ep.endAtomic(op)
 	op.ctx, op.state = nil, txFree
 	ep.core.FreeTx(slot)
 }

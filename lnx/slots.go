@@ -56,6 +56,18 @@ type txOp struct {
 	rail   int8
 	pinned bool
 	quiet  bool
+	// rma has the completion's flags if it is no send.
+	rma    Flags
+	leases *leases   // of its buffers; nil if the rail needs none
+	atomic *atomicOp // of an atomic operation, until its provider has done with it
+}
+
+// flags are those of the completion.
+func (op *txOp) flags() Flags {
+	if op.rma != 0 {
+		return op.rma
+	}
+	return FlagTagged | FlagSend
 }
 
 const opChunk = 1024

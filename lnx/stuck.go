@@ -130,7 +130,7 @@ func (ep *Endpoint) blockShm(r int, after uint64) {
 	_ = ep.sel.SetHealth(r, rail.Suspect) // shows in Stats; local peers keep it
 	for _, chunk := range ep.tx.chunks {
 		for j := range chunk {
-			if op := &chunk[j]; op.state == txActive && int(op.rail) == r && op.seq > after && op.len > ep.inject[r] {
+			if op := &chunk[j]; op.state == txActive && int(op.rail) == r && op.seq > after && (op.len > ep.inject[r] || op.rma != 0) {
 				ep.abandonSend(op, fierr.EOwnerDead)
 			}
 		}
