@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -47,6 +48,7 @@ const blockChunk = 256
 type atomicOp struct {
 	block   *atomicBlock
 	copied  []byte         // operands that are too long for the block
+	sink    []byte         // for results that nobody wants
 	results [][]byte       // where to put results that come into the block
 	pin     runtime.Pinner // of buffers that the provider has
 	leases  [3 * providers.MaxIOV]mr.Lease
@@ -62,8 +64,9 @@ type atomicArgs struct {
 	flags                     Flags
 	ctx                       any
 	quiet                     bool
-	// delivered has the completion say that it is done at the target.
-	delivered bool
+	// delivered has the completion say that it is done at the target, where that can be
+	// had; readable says that the target can be read.
+	delivered, readable bool
 }
 
 // kindOf is which of the three calls an operation is.
@@ -233,6 +236,7 @@ func (ep *Endpoint) checkTargets(o intercept.Op, kind providers.AtomicKind, a *a
 		return fmt.Errorf("%s: %d remote ranges, this link takes 1 to %d: %w", callName(o), n, ep.link.Info.RMAIOVLimit, fierr.EInval)
 	}
 	access, total := targetAccess(kind, a.op), uint64(0)
+	a.readable = true
 	for i := range a.remote {
 		r := &a.remote[i]
 		switch m := r.Mem; {
@@ -251,6 +255,7 @@ func (ep *Endpoint) checkTargets(o intercept.Op, kind providers.AtomicKind, a *a
 		case m.Access()&access != access:
 			return fmt.Errorf("%s: the remote memory allows %v, %v is needed: %w", callName(o), m.Access(), access, fierr.EPerm)
 		}
+		a.readable = a.readable && r.Mem.Access()&mr.RemoteRead != 0
 		total += min(r.Len, math.MaxUint64-total)
 	}
 	if total != size {
@@ -310,13 +315,14 @@ func (ep *Endpoint) aimAtomic(p *path, kind providers.AtomicKind, a *atomicArgs)
 func (ep *Endpoint) handOverAtomic(r int, state *peerState, op *txOp, a *atomicArgs) error {
 	c := &ep.atomics.call
 	c.Flags = uint64(a.flags & levels)
-	if a.delivered {
-		c.Flags |= ep.link.Rails[r].Levels & providers.FlagDeliveryComplete
+	confirm, err := ep.confirm(r, a)
+	if err != nil {
+		return err
 	}
 	if op.atomic == nil { // a hook may try again
 		op.atomic = ep.atomics.take()
 	}
-	if err := ep.placeAtomic(r, op, a); err != nil {
+	if err := ep.placeAtomic(r, op, a, confirm); err != nil {
 		return err
 	}
 	op.state = txActive
@@ -328,7 +334,7 @@ func (ep *Endpoint) handOverAtomic(r int, state *peerState, op *txOp, a *atomicA
 	for entered < c.RemoteCount && state.keys.Enter(c.Remote[entered].Key) {
 		entered++
 	}
-	err := errKeyGone
+	err = errKeyGone
 	if entered == c.RemoteCount {
 		err = core.Atomic(r, c)
 	}
@@ -338,9 +344,29 @@ func (ep *Endpoint) handOverAtomic(r int, state *peerState, op *txOp, a *atomicA
 	return err
 }
 
+// confirm sees to it that the completion says that the target has the result, if that is
+// wanted, and answers whether something has to be fetched for that.
+func (ep *Endpoint) confirm(r int, a *atomicArgs) (fetch bool, err error) {
+	c, info := &ep.atomics.call, &ep.link.Rails[r]
+	want := a.delivered || a.flags&FlagDeliveryComplete != 0
+	switch {
+	case !want || c.Kind != providers.AtomicBase:
+		c.Flags &^= providers.FlagDeliveryComplete // what fetches has it by itself
+	case !info.FetchToConfirm:
+		c.Flags |= info.Levels & providers.FlagDeliveryComplete
+	case a.readable:
+		c.Flags &^= providers.FlagDeliveryComplete
+		c.Kind = providers.AtomicFetch
+		return true, nil
+	case !a.delivered:
+		return false, fmt.Errorf("rail %s confirms atomics by reading: FlagDeliveryComplete needs memory that allows %v as well: %w", info.Name(), mr.RemoteRead, fierr.EOpNotSupp)
+	}
+	return false, nil
+}
+
 // placeAtomic sees to it that operands and results have a place that stays: the block if
 // they are small, otherwise the caller's buffers.
-func (ep *Endpoint) placeAtomic(r int, op *txOp, a *atomicArgs) (err error) {
+func (ep *Endpoint) placeAtomic(r int, op *txOp, a *atomicArgs, fetch bool) (err error) {
 	x, c := op.atomic, &ep.atomics.call
 	x.release(ep)
 	sides := [...]struct {
@@ -369,6 +395,13 @@ func (ep *Endpoint) placeAtomic(r int, op *txOp, a *atomicArgs) (err error) {
 			bufs = ep.atomics.one[i][:]
 		}
 		if err = ep.keepAtomic(r, x, s.to, bufs, s.access, pin); err != nil {
+			return err
+		}
+	}
+	if fetch { // into nothing
+		x.sink = slices.Grow(x.sink[:0], int(op.len))
+		ep.atomics.one[2][0] = x.sink[:op.len]
+		if err = ep.keepAtomic(r, x, &c.Result, ep.atomics.one[2][:], mr.Read, true); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,7 @@ type AtomicMsg struct {
 // read the CQ, then try again.
 //
 // The completion says that buf can be used again; that the target has the result says
-// FlagDeliveryComplete.
+// FlagDeliveryComplete, for which shm needs memory that allows mr.RemoteRead as well.
 func (ep *Endpoint) Atomic(buf []byte, to *RemoteMemory, off uint64, typ Datatype, op AtomicOp, opContext any) error {
 	return ep.atomic1(intercept.OpAtomic, buf, nil, nil, to, off, &atomicArgs{typ: typ, op: op, ctx: opContext})
 }

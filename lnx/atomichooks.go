@@ -23,7 +23,7 @@ func (h *hooked) handOverAtomic(p *path, op *txOp, o intercept.Op, a *atomicArgs
 		Remote: s.seen[:s.call.RemoteCount], Flags: uint64(a.flags), Context: t.user,
 	}
 	h.sending = tracking{tracked: t, op: op}
-	h.delivered = a.delivered
+	h.delivered, h.readable = a.delivered, a.readable
 	f := chain.Atomic[o]
 	if f == nil {
 		f = h.atomicBase
@@ -54,7 +54,7 @@ func (h *hooked) atomicBase(c *intercept.Atomic) error {
 	}
 	kind := kindOf(c.Op)
 	a := atomicArgs{
-		op: c.Do, typ: c.Type, operands: c.Operands, compare: c.Compare, result: c.Result, flags: Flags(c.Flags), delivered: h.delivered,
+		op: c.Do, typ: c.Type, operands: c.Operands, compare: c.Compare, result: c.Result, flags: Flags(c.Flags), delivered: h.delivered, readable: h.readable,
 	}
 	limit, err := ep.atomicCount(kind, a.op, a.typ)
 	if err != nil {

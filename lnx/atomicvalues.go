@@ -29,7 +29,11 @@ type Number interface {
 // The functions below do one atomic operation on one element of a peer's memory, at an
 // offset in bytes, and return when it is done there. They wait while the rail takes no
 // operation (EAGAIN). When the context ends after the operation was handed over, the error
-// says so: it may be done all the same. They do not allocate.
+// says so: it may be done all the same.
+//
+// Over shm, those that answer nothing read, too, to know that it is done; if the memory
+// does not allow that they return when the target has the request, before it has the
+// memory changed.
 
 // Load answers the element.
 func Load[T Number](ctx context.Context, m *RemoteMemory, off uint64) (T, error) {

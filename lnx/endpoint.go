@@ -251,6 +251,7 @@ func (ep *Endpoint) Close() error {
 	defer ep.wait.lead.Unlock()
 	for _, other := range ep.others() {
 		other.lock()
+		ep.answerLocal()
 		other.forget(ep)
 		other.mu.Unlock()
 	}

@@ -27,11 +27,11 @@ type hooked struct {
 	sending tracking
 	rma     intercept.RMA // the same of RMA
 	atomic  intercept.Atomic
-	// delivered is that of the atomic operation under way.
-	delivered bool
-	recv      intercept.Recv
-	posting   *tracked
-	complete  intercept.Completion
+	// delivered and readable are those of the atomic operation under way.
+	delivered, readable bool
+	recv                intercept.Recv
+	posting             *tracked
+	complete            intercept.Completion
 }
 
 // tracked is the context of an operation that hooks saw.

@@ -134,6 +134,17 @@ func (ep *Endpoint) closeRMA() error {
 	return errors.Join(errs...)
 }
 
+// answerLocal does what an endpoint of this process, whose lock is held, has asked of this
+// one's memory. shm reads the answer in this one's region, which is about to go.
+func (ep *Endpoint) answerLocal() {
+	if ep.rma == nil {
+		return
+	}
+	ep.lock()
+	ep.takeLocal()
+	ep.mu.Unlock()
+}
+
 // takeLocal has node-local rails do what peers have left in their queues.
 func (ep *Endpoint) takeLocal() {
 	var rails uint64

@@ -25,6 +25,7 @@ const (
 	EBadF         Errno = Errno(syscall.EBADF)
 	EAgain        Errno = Errno(syscall.EAGAIN)
 	ENoMem        Errno = Errno(syscall.ENOMEM)
+	EAcces        Errno = Errno(syscall.EACCES)
 	EFault        Errno = Errno(syscall.EFAULT)
 	EBusy         Errno = Errno(syscall.EBUSY)
 	ENoDev        Errno = Errno(syscall.ENODEV)
