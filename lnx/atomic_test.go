@@ -608,6 +608,31 @@ func TestAtomicCloseInFlight(t *testing.T) {
 	}
 }
 
+// The target need not have the initiator in its AV, and goes on when that closes.
+func TestAtomicStrangers(t *testing.T) {
+	onAtomicLinks(t, func(t *testing.T, w *atomicWorld) {
+		key, err := w.all.RemoteKey()
+		require.NoError(t, err)
+		for i := range uint64(15) {
+			c, err := Open(w.a.link)
+			require.NoError(t, err)
+			to, err := c.AV().Insert(w.b.Name())
+			require.NoError(t, err)
+			m, err := c.Import(to, key)
+			require.NoError(t, err)
+			if i%3 > 0 { // otherwise it closes as soon as it is known
+				v, err := FetchAdd[uint64](w.ctx, m, 0, 1)
+				require.NoError(t, err)
+				require.EqualValues(t, i/3*2+i%3-1, v)
+			}
+			for range i % 4 {
+				_ = c.FetchAtomic(make([]byte, 8), make([]byte, 8), m, 8, Uint64, AtomicSum, nil)
+			}
+			require.NoError(t, c.Close())
+		}
+	})
+}
+
 // When the context ends the operation may still be done, and does no harm.
 func TestAtomicContext(t *testing.T) {
 	onAtomicLinks(t, func(t *testing.T, w *atomicWorld) {

@@ -24,7 +24,8 @@ const (
 	EventRecv  Events = 1 << 10
 	EventSend  Events = 1 << 11
 	// EventRemoteRead and EventRemoteWrite: what peers have done with memory that is
-	// registered here. All rails need CapRMAEvent for them.
+	// registered here; an atomic that fetches is a read. All rails need CapRMAEvent
+	// for them.
 	EventRemoteRead  Events = 1 << 12
 	EventRemoteWrite Events = 1 << 13
 
