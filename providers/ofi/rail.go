@@ -96,7 +96,7 @@ func (r *rail) setup(info *Info, opts Options) (err error) {
 // A domain that refuses is left to libfabric: rxm 2.1 forgets registrations when
 // a peer ends in the middle of a rendezvous, and its domain stays busy then.
 func (r *rail) close() error {
-	if r.keep {
+	if r.keep || r.c == nil {
 		return nil
 	}
 	if r.ep != nil {
@@ -120,7 +120,7 @@ func (r *rail) close() error {
 	}
 	if r.c != nil {
 		C.gx_rail_free(r.c)
-		r.c = nil
+		*r = rail{info: r.info} // closing again does nothing
 	}
 	return errors.Join(errs...)
 }
