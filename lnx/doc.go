@@ -32,6 +32,13 @@
 // send large messages before they receive wait for ever. Close does not wait: what
 // is not over when it is called may be lost, what is over arrives.
 //
+// # Atomics and counters
+//
+// With CapAtomic in [Options].Caps, [FetchAdd], [CompareSwap] and their kin change one
+// value in a peer's memory, [Endpoint.Atomic] and its kin many. Today's rails have the
+// target's process do it: it has to drive its rails. [Endpoint.OpenCounter] counts
+// operations that have ended, for programs that do not look at each completion.
+//
 // # Errors
 //
 // Errors compare, with errors.Is, as the numbers of fi_errno(3) in package fierr and

@@ -55,7 +55,7 @@ var (
 	OptMaxMsgSize    = sizeOption("FI_OPT_MAX_MSG_SIZE", 12, maxMsgSize)
 	OptMaxTaggedSize = sizeOption("FI_OPT_MAX_TAGGED_SIZE", 13, maxMsgSize)
 	OptMaxRMASize    = sizeOption("FI_OPT_MAX_RMA_SIZE", 14, maxMsgSize)
-	OptMaxAtomicSize = sizeOption("FI_OPT_MAX_ATOMIC_SIZE", 15, maxMsgSize)
+	OptMaxAtomicSize = sizeOption("FI_OPT_MAX_ATOMIC_SIZE", 15, maxAtomicSize)
 	// Largest operations that the provider copies, in bytes.
 	OptInjectMsgSize    = sizeOption("FI_OPT_INJECT_MSG_SIZE", 16, injectSize)
 	OptInjectTaggedSize = sizeOption("FI_OPT_INJECT_TAGGED_SIZE", 17, injectSize)
@@ -74,6 +74,13 @@ func sizeOption(name string, number int, without func(*Endpoint, int) uint64) Op
 }
 
 func maxMsgSize(ep *Endpoint, r int) uint64 { return ep.link.Rails[r].MaxMsgSize }
+
+// maxAtomicSize is what one operation on bytes takes; providers' max_msg_size is of
+// messages.
+func maxAtomicSize(ep *Endpoint, r int) uint64 {
+	return uint64(ep.atomicCountOn(r, AtomicBase, AtomicWrite, Uint8))
+}
+
 func injectSize(ep *Endpoint, r int) uint64 { return ep.link.Rails[r].InjectSize }
 
 // String is the option's name in C.

@@ -2,6 +2,11 @@ package lnx
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +54,11 @@ func TestOptions(t *testing.T) {
 				for i, r := range ep.link.Rails {
 					require.Equal(t, c.want(r), all[i])
 				}
+			}
+			atomic, err := OptMaxAtomicSize.Rails(ep)
+			require.NoError(t, err)
+			for i, r := range ep.link.Rails {
+				require.Equal(t, map[string]uint64{"shm": 4096, "tcp;ofi_rxm": 16384 - 96}[r.Provider], atomic[i])
 			}
 			// options that a rail does not know: the error names both
 			_, err = OptCMDataSize.Get(ep)
@@ -150,4 +160,32 @@ func (o *optionRails) SetOption(r, _ int, value []byte) error {
 	}
 	o.values[r] = value
 	return nil
+}
+
+// The numbers are those of libfabric's header.
+func TestOptionNumbers(t *testing.T) {
+	out, err := exec.Command("pkg-config", "--variable=includedir", "libfabric").Output()
+	require.NoError(t, err)
+	header, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "rdma", "fi_endpoint.h"))
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(header), "/* FI_OPT_ENDPOINT option names */")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, "};")
+	numbers := map[string]int{}
+	for i, name := range regexp.MustCompile(`FI_OPT_[A-Z0-9_]+`).FindAllString(list, -1) {
+		numbers[name] = i
+	}
+	check := func(name string, number int) {
+		n, ok := numbers[name]
+		require.True(t, ok && n == number, "%s is %d, not %d", name, n, number)
+	}
+	for _, o := range []Option[uint64]{
+		OptMinMultiRecv, OptCMDataSize, OptBufferedMin, OptBufferedLimit, OptMaxMsgSize, OptMaxTaggedSize, OptMaxRMASize, OptMaxAtomicSize,
+		OptInjectMsgSize, OptInjectTaggedSize, OptInjectRMASize, OptInjectAtomicSize,
+	} {
+		check(o.name, o.number)
+	}
+	check(OptHMEMP2P.name, OptHMEMP2P.number)
+	check(OptCUDAAPIPermitted.name, OptCUDAAPIPermitted.number)
+	check(OptSharedMemoryPermitted.name, OptSharedMemoryPermitted.number)
 }

@@ -118,9 +118,7 @@ func (r *rail) close() error {
 	if r.fabric != nil && !busy {
 		errs = append(errs, r.fabric.Close())
 	}
-	if r.c != nil {
-		C.gx_rail_free(r.c)
-		*r = rail{info: r.info} // closing again does nothing
-	}
+	C.gx_rail_free(r.c)
+	*r = rail{info: r.info} // closing again does nothing
 	return errors.Join(errs...)
 }
