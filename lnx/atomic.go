@@ -314,6 +314,7 @@ func (ep *Endpoint) aimAtomic(p *path, kind providers.AtomicKind, a *atomicArgs)
 // handOverAtomic gives the scratch operation to its provider.
 func (ep *Endpoint) handOverAtomic(r int, state *peerState, op *txOp, a *atomicArgs) error {
 	c := &ep.atomics.call
+	ep.letGo(op) // a hook may hand over again
 	c.Flags = uint64(a.flags & levels)
 	confirm, err := ep.confirm(r, a)
 	if err != nil {
@@ -326,22 +327,10 @@ func (ep *Endpoint) handOverAtomic(r int, state *peerState, op *txOp, a *atomicA
 		return err
 	}
 	op.state = txActive
-	core := ep.core.(providers.AtomicCore)
-	if !ep.link.Rails[r].NodeLocal {
-		return core.Atomic(r, c)
+	if ep.link.Rails[r].NodeLocal && !ep.enter(state, op, c.Remote[:c.RemoteCount], targetAccess(c.Kind, a.op)) {
+		return errKeyGone
 	}
-	entered := 0
-	for entered < c.RemoteCount && state.keys.Enter(c.Remote[entered].Key) {
-		entered++
-	}
-	err = errKeyGone
-	if entered == c.RemoteCount {
-		err = core.Atomic(r, c)
-	}
-	for i := range entered {
-		state.keys.Leave(c.Remote[i].Key)
-	}
-	return err
+	return ep.core.(providers.AtomicCore).Atomic(r, c)
 }
 
 // confirm sees to it that the completion says that the target has the result, if that is

@@ -3,6 +3,7 @@ package lnx
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -52,7 +53,14 @@ func newAtomicWorld(t *testing.T, opts Options, size int) *atomicWorld {
 	w.mem = buf.Bytes()
 	w.all, err = w.b.Register(w.mem, anyRemote)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.all.Close() })
+	t.Cleanup(func() {
+		soon(t, func() bool {
+			_, _ = w.a.CQ().Read(nil) // ends what uses the memory
+			_, _ = w.b.CQ().Read(nil)
+			err := w.all.Close()
+			return err == nil || errors.Is(err, mr.ErrClosed)
+		}, "the region to be free")
+	})
 	key, err := w.all.RemoteKey()
 	require.NoError(t, err)
 	w.at, err = w.a.Import(w.toB, key)
@@ -700,8 +708,11 @@ func TestAtomicDoesNotAllocate(t *testing.T) {
 				must(w.a.CompareAtomic(buf, buf, result, w.at, 0, Uint64, AtomicCSwap, opContext))
 				finish()
 			},
-			"large":  func() { must(w.a.FetchAtomic(big, bigger, w.at, 0, Uint64, AtomicSum, opContext)); finish() },
-			"inject": func() { must(w.try(func() error { return w.a.InjectAtomic(buf, w.at, 0, Uint64, AtomicSum) })) },
+			"large": func() { must(w.a.FetchAtomic(big, bigger, w.at, 0, Uint64, AtomicSum, opContext)); finish() },
+			"inject": func() {
+				must(w.try(func() error { return w.a.InjectAtomic(buf, w.at, 0, Uint64, AtomicSum) }))
+				_, _ = w.a.CQ().Read(nil)
+			},
 		} {
 			f()
 			require.Zero(t, testing.AllocsPerRun(100, f), "%s of %s", name, links)

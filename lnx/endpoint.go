@@ -250,6 +250,7 @@ func (ep *Endpoint) Close() error {
 	ep.wait.lead.Lock() // nobody sleeps on the descriptors any more
 	defer ep.wait.lead.Unlock()
 	for _, other := range ep.others() {
+		ep.endNear(other)
 		other.lock()
 		ep.answerLocal()
 		other.forget(ep)
@@ -263,7 +264,7 @@ func (ep *Endpoint) Close() error {
 	ended := ep.closeRMA()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
-	return errors.Join(hooked, ended, err, ep.watch.close(), ep.wait.close())
+	return errors.Join(hooked, ended, err, ep.closeViews(), ep.watch.close(), ep.wait.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
@@ -279,6 +280,7 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 		*op = rxOp{}
 	})
 	ep.tx.all(func(_ providers.Slot, op *txOp) {
+		ep.endRMA(op)
 		if unpin {
 			op.pin.Unpin()
 		}

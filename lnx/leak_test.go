@@ -119,8 +119,13 @@ var livesRole = twoproc.NewRole("lives", func(c *twoproc.Child) {
 // have has the lives, and answers what the process holds before and after them.
 func (l lives) have(t *testing.T) (before, after holdings) {
 	t.Helper()
+	return l.haveOf(t, livesRole)
+}
+
+func (l lives) haveOf(t *testing.T, role *twoproc.Role) (before, after holdings) {
+	t.Helper()
 	t.Setenv("GLIBC_TUNABLES", oneHeap)
-	p := livesRole.Start(t, livesLimit)
+	p := role.Start(t, livesLimit)
 	p.Put(l)
 	var h []holdings
 	p.Get(&h)

@@ -6,7 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golnx/internal/livekeys"
@@ -35,13 +38,17 @@ type rmaState struct {
 	op    providers.RMAOp // scratch of the path of an operation, as are the next two
 	one   [1]RemoteRange
 	seen  [providers.MaxIOV]intercept.RemoteIOV
-	free  []*leases
+	free  []*held
+	near  int // operations under way over node-local rails
 }
 
-// leases are the registrations that an operation uses.
-type leases struct {
-	of [providers.MaxIOV]mr.Lease
-	n  int
+// held is what an operation uses until its completion.
+type held struct {
+	leases [providers.MaxIOV]mr.Lease // of its buffers
+	nlease int
+	view   *livekeys.View
+	keys   [providers.MaxIOV]uint64 // that were entered in view
+	nkey   int
 }
 
 // progressLock is the endpoint's progress lock as a sync.Locker.
@@ -123,11 +130,23 @@ func (ep *Endpoint) closeRMA() error {
 		return nil
 	}
 	var errs []error
-	if ep.rma.table != nil {
-		errs = append(errs, ep.rma.table.Close())
+	if t := ep.rma.table; t != nil {
+		inUse := t.RemoveAll()
+		for end := time.Now().Add(leaveLimit); ; runtime.Gosched() {
+			ep.takeLocal()
+			if inUse = slices.DeleteFunc(inUse, func(key uint64) bool { return !t.InUse(key) }); len(inUse) == 0 || time.Now().After(end) {
+				break
+			}
+		}
 		ep.takeLocal()
+		errs = append(errs, t.Close())
 	}
-	errs = append(errs, ep.rma.mem.CloseLocked())
+	return errors.Join(append(errs, ep.rma.mem.CloseLocked())...)
+}
+
+// closeViews forgets the tables of peers, when no operation uses them any more.
+func (ep *Endpoint) closeViews() error {
+	var errs []error
 	for p := range ep.peers.All() {
 		errs = append(errs, p.Data.keys.Close())
 	}
@@ -145,6 +164,10 @@ func (ep *Endpoint) answerLocal() {
 	ep.mu.Unlock()
 }
 
+// leaveLimit is how long peers on this node are waited for to end what they do with
+// memory that closes.
+const leaveLimit = 50 * time.Millisecond
+
 // takeLocal has node-local rails do what peers have left in their queues.
 func (ep *Endpoint) takeLocal() {
 	var rails uint64
@@ -156,6 +179,29 @@ func (ep *Endpoint) takeLocal() {
 	const rounds = 8 // one that fails ends a round of shm
 	for range rounds {
 		ep.core.Progress(rails)
+	}
+}
+
+// endNear drives this endpoint, which is about to close, and another one of the process
+// until their reads and writes over node-local rails have ended. In one process shm 2.1
+// moves them in pieces, for which either side looks into the other's region, and would
+// do so after that has gone.
+func (ep *Endpoint) endNear(other *Endpoint) {
+	if ep.rma == nil || other.rma == nil {
+		return
+	}
+	turn := func(x *Endpoint) (near int) {
+		x.lock()
+		defer x.mu.Unlock()
+		if x != ep && x.closed.Load() {
+			return 0
+		}
+		x.takeLocal()
+		x.drain()
+		return x.rma.near
+	}
+	end := time.Now().Add(leaveLimit)
+	for turn(ep)+turn(other) > 0 && time.Now().Before(end) {
 	}
 }
 
@@ -173,8 +219,12 @@ type published struct {
 
 func (p *publisher) Register(attr *mr.Attr) (mr.Registration, error) {
 	remote := attr.Access&mr.RemoteAccess != 0
+	mem := livekeys.Memory{Len: uint64(attr.Memory.Len), Access: uint64(attr.Access & mr.RemoteAccess)}
+	if p.Attr().Mode&providers.MRVirtAddr != 0 {
+		mem.Start = uint64(uintptr(attr.Memory.Base))
+	}
 	if remote && p.Attr().Mode&providers.MRProvKey == 0 {
-		if !p.table.Add(attr.RequestedKey) {
+		if !p.table.Add(attr.RequestedKey, mem) {
 			return nil, fierr.ENoKey // the manager tries another
 		}
 		r, err := p.Registrar.Register(attr)
@@ -188,7 +238,7 @@ func (p *publisher) Register(attr *mr.Attr) (mr.Registration, error) {
 	if err != nil || !remote {
 		return &published{r, p, 0}, err
 	}
-	if !p.table.Add(r.Key()) {
+	if !p.table.Add(r.Key(), mem) {
 		return nil, errors.Join(fmt.Errorf("no place for the key: %w", fierr.ENoKey), r.Close())
 	}
 	return &published{r, p, r.Key()}, nil
@@ -204,9 +254,11 @@ func (r *published) Close() error {
 // Region is memory that stays registered until Close, for peers to read and write, or
 // for many operations of this endpoint. It is safe for concurrent use.
 type Region struct {
-	ep   *Endpoint
-	r    *mr.Region
-	keys []uint64 // of node-local rails that were given away; under the progress lock
+	ep *Endpoint
+	r  *mr.Region
+	// Under the progress lock:
+	keys    []uint64  // of node-local rails that were given away
+	closing time.Time // of the first Close
 }
 
 // Register registers buf, at least a byte, for access (fi_mr_reg(3)); package mr has the
@@ -297,20 +349,45 @@ func (r *Region) noteKeys() error {
 }
 
 // Close ends the region: peers that use its key from then on get an error. It answers
-// mr.ErrBusy while operations of this endpoint use the memory as their buffer, which must
-// not be freed then; calling it again tells whether they have ended. It answers nil once.
+// mr.ErrBusy while operations use the memory, of this endpoint as their buffer, or of
+// peers on this node; it must not be freed then. Calling it again tells whether they have
+// ended. It answers nil once, and then no peer writes into the memory any more.
 //
-// When it has answered nil no peer writes into the memory over a rail any more.
+// A peer on this node that does not read its completions, or was killed, holds the memory
+// for 30 s at the most.
 func (r *Region) Close() error {
-	r.ep.lock()
-	if len(r.keys) > 0 && !r.ep.closed.Load() {
-		for _, key := range r.keys {
-			r.ep.rma.table.Remove(key)
+	for end := time.Now().Add(leaveLimit); r.inUse(); runtime.Gosched() {
+		if time.Now().After(end) {
+			return fmt.Errorf("operations of peers on this node use the region: %w", mr.ErrBusy)
 		}
-		r.keys = nil
-		r.ep.takeLocal() // what peers started before
-		r.ep.drain()
 	}
-	r.ep.mu.Unlock()
 	return r.r.Close()
+}
+
+// abandonedAfter is when a peer is taken to have died in the middle of an operation.
+const abandonedAfter = 30 * time.Second
+
+// inUse withdraws the keys from peers on this node, and says whether any of them is still
+// in the middle of something.
+func (r *Region) inUse() bool {
+	ep := r.ep
+	ep.lock()
+	defer ep.mu.Unlock()
+	if len(r.keys) == 0 || ep.closed.Load() {
+		return false
+	}
+	if r.closing.IsZero() {
+		r.closing = time.Now()
+		for _, key := range r.keys {
+			ep.rma.table.Remove(key)
+		}
+	}
+	ended := !slices.ContainsFunc(r.keys, ep.rma.table.InUse)
+	ep.takeLocal() // what they have left in the queue
+	ep.drain()
+	if ended || time.Since(r.closing) > abandonedAfter {
+		r.keys = nil
+		return false
+	}
+	return true
 }

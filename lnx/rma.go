@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"golnx/internal/livekeys"
 	"golnx/mr"
 	"golnx/peer"
 	"golnx/providers"
@@ -198,6 +199,7 @@ func (ep *Endpoint) aim(p *path, remote []RemoteRange, write bool) (err error) {
 // handOverRMA gives the scratch operation to its provider.
 func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte, flags Flags) error {
 	s := &ep.rma.op
+	ep.letGo(op) // a hook may hand over again
 	s.Flags = uint64(flags & (FlagRemoteCQData | levels))
 	s.Desc = [providers.MaxIOV]uintptr{}
 	switch {
@@ -215,44 +217,61 @@ func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte,
 		op.pinned = true
 	}
 	op.state = txActive
-	if !ep.link.Rails[r].NodeLocal {
-		return ep.rma.core.RMA(r, s)
+	if ep.link.Rails[r].NodeLocal && !ep.enter(state, op, s.Remote[:s.RemoteCount], accessOf(s.Write)) {
+		return errKeyGone
 	}
-	entered := 0
-	for entered < s.RemoteCount && state.keys.Enter(s.Remote[entered].Key) {
-		entered++
-	}
-	err := errKeyGone
-	if entered == s.RemoteCount {
-		err = ep.rma.core.RMA(r, s)
-	}
-	for i := range entered {
-		state.keys.Leave(s.Remote[i].Key)
-	}
-	return err
+	return ep.rma.core.RMA(r, s)
 }
 
-// errKeyGone is what a network says of a key that is not good any more.
-var errKeyGone error = fmt.Errorf("the peer has closed the memory: %w", fierr.ENoKey)
+// enter asks the table of a peer on this node whether the keys are good, and holds them
+// there until the operation ends.
+func (ep *Endpoint) enter(state *peerState, op *txOp, remote []providers.RMAIOV, access mr.Access) bool {
+	h := ep.hold(op)
+	if state.keys == nil { // the memory was imported when the peer was not reached so
+		return false
+	}
+	h.view = state.keys
+	ep.rma.near++
+	for i := range remote {
+		at := &remote[i]
+		if !h.view.Enter(at.Key, livekeys.Memory{Start: at.Addr, Len: at.Len, Access: uint64(access)}) {
+			return false // dropTx leaves the others
+		}
+		h.keys[i] = at.Key
+		h.nkey++
+	}
+	return true
+}
+
+func (ep *Endpoint) hold(op *txOp) *held {
+	if op.held != nil {
+		return op.held
+	}
+	free := ep.rma.free
+	if n := len(free); n > 0 {
+		op.held, ep.rma.free = free[n-1], free[:n-1]
+	} else {
+		op.held = &held{}
+	}
+	return op.held
+}
+
+// errKeyGone is what the table of a peer on this node says of a key.
+var errKeyGone error = fmt.Errorf("the peer has closed the memory, or never had it: %w", fierr.ENoKey)
 
 // lease has the buffers registered, for a rail that wants that.
 func (ep *Endpoint) lease(r int, op *txOp, iov [][]byte) (err error) {
-	s := ep.rma
-	if n := len(s.free); n > 0 {
-		op.leases, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		op.leases = &leases{}
-	}
+	s, h := ep.rma, ep.hold(op)
 	access := mr.Read
 	if s.op.Write {
 		access = mr.Write
 	}
 	for i, b := range iov {
-		l := &op.leases.of[i]
+		l := &h.leases[i]
 		if *l, err = s.mem.AcquireLocked(r, b, access); err != nil {
 			return err // dropTx gives the others back
 		}
-		op.leases.n++
+		h.nlease++
 		s.op.Desc[i] = l.Desc
 	}
 	return nil
@@ -261,15 +280,29 @@ func (ep *Endpoint) lease(r int, op *txOp, iov [][]byte) (err error) {
 // endRMA lets go of what an operation used besides its slot.
 func (ep *Endpoint) endRMA(op *txOp) {
 	op.rma = 0
-	if op.leases == nil {
+	if op.held != nil {
+		ep.letGo(op)
+		ep.rma.free = append(ep.rma.free, op.held)
+		op.held = nil
+	}
+}
+
+// letGo empties what an operation holds.
+func (ep *Endpoint) letGo(op *txOp) {
+	h := op.held
+	if h == nil {
 		return
 	}
-	for _, l := range op.leases.of[:op.leases.n] {
+	for _, l := range h.leases[:h.nlease] {
 		ep.rma.mem.ReleaseLocked(l)
 	}
-	*op.leases = leases{}
-	ep.rma.free = append(ep.rma.free, op.leases)
-	op.leases = nil
+	if h.view != nil {
+		ep.rma.near--
+	}
+	for _, key := range h.keys[:h.nkey] {
+		h.view.Leave(key)
+	}
+	*h = held{}
 }
 
 // mayWrite says that an operation's buffer can be written to although the peer has ended:

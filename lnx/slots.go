@@ -58,7 +58,7 @@ type txOp struct {
 	quiet  bool
 	// rma has the completion's flags if it is no send.
 	rma    Flags
-	leases *leases   // of its buffers; nil if the rail needs none
+	held   *held     // what it uses of this side's and the peer's memory; nil if the rail needs nothing
 	atomic *atomicOp // of an atomic operation, until its provider has done with it
 }
 

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -25,14 +23,23 @@ const (
 	seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 )
 
-// removeLimit is how long Remove waits for others; an operation is over long before
-// unless its process was stopped or killed.
-const removeLimit = 2 * time.Second
+// Memory is what a key is good for.
+type Memory struct {
+	Start, Len uint64 // as peers address it
+	Access     uint64 // bits that the initiator's have to be among
+}
+
+func (m *Memory) covers(want *Memory) bool {
+	off := want.Start - m.Start
+	return want.Access&^m.Access == 0 && want.Start >= m.Start && off <= m.Len && want.Len <= m.Len-off
+}
 
 // place is where a key stands, and how many are about to use one that belongs here.
 type place struct {
 	key   atomic.Uint64 // 0 if there is none
 	users atomic.Int64
+	mem   Memory // changes while there is neither key nor user
+	_     [24]byte
 }
 
 type mapping struct{ mem []byte }
@@ -82,40 +89,50 @@ func (t *Table) open() error {
 // Name says where the table is, for Open.
 func (t *Table) Name() Name { return t.name }
 
-// Add makes a key good. It answers false if the place is taken, as another key's or for
+// Add makes a key good for some memory. It answers false if the place is taken, as another key's or for
 // good, or the key is 0; another one has to be tried then.
-func (t *Table) Add(key uint64) bool {
+func (t *Table) Add(key uint64, mem Memory) bool {
 	if t.mem == nil || key == 0 {
 		return false
 	}
 	p := t.at(key)
-	if p.users.Load() != 0 || !p.key.CompareAndSwap(0, key) {
+	if p.users.Load() != 0 || p.key.Load() != 0 {
 		return false
 	}
+	p.mem = mem
+	p.key.Store(key)
 	t.good[key] = struct{}{}
 	return true
 }
 
 // Remove makes a key bad. A key that is not good is nothing.
 func (t *Table) Remove(key uint64) {
-	if _, ok := t.good[key]; !ok {
-		return
+	if _, ok := t.good[key]; ok {
+		delete(t.good, key)
+		t.at(key).key.Store(0)
 	}
-	delete(t.good, key)
-	p := t.at(key)
-	p.key.Store(0)
-	for end := time.Now().Add(removeLimit); p.users.Load() != 0 && time.Now().Before(end); {
-		runtime.Gosched()
+}
+
+// InUse says, after Remove, whether anybody is between Enter and Leave with the key. (It
+// may be another one with the same place.)
+func (t *Table) InUse(key uint64) bool { return t.mem != nil && t.at(key).users.Load() != 0 }
+
+// RemoveAll makes every key bad, and answers those that somebody is in with.
+func (t *Table) RemoveAll() (inUse []uint64) {
+	for key := range t.good {
+		t.Remove(key)
+		if t.InUse(key) {
+			inUse = append(inUse, key)
+		}
 	}
+	return inUse
 }
 
 // Close removes every key that is good, and gives the memory back. Closing twice does
 // nothing.
 func (t *Table) Close() error {
 	var errs []error
-	for key := range t.good {
-		t.Remove(key)
-	}
+	t.RemoveAll()
 	if t.mem != nil {
 		clear(t.mem[:headSize]) // nobody opens it any more
 		errs = append(errs, unix.Munmap(t.mem))

@@ -111,15 +111,15 @@ func (v *View) open(n Name) error {
 	return nil
 }
 
-// Enter says whether a key is good. If it is, Leave follows when the operation has been
+// Enter says whether a key is good for an operation. If it is, Leave follows when the operation has been
 // handed over.
-func (v *View) Enter(key uint64) bool {
-	if v.mem == nil || key == 0 {
+func (v *View) Enter(key uint64, want Memory) bool {
+	if v == nil || v.mem == nil || key == 0 {
 		return false
 	}
 	p := v.at(key)
 	p.users.Add(1) // before the look, and seen by Remove after it
-	if p.key.Load() == key {
+	if p.key.Load() == key && p.mem.covers(&want) {
 		return true
 	}
 	p.users.Add(-1)
