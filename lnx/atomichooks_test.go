@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,11 +15,14 @@ import (
 
 // Hooks see atomic operations, change them, do them in place of the rail, or fail them.
 func TestAtomicHooks(t *testing.T) {
+	var mu sync.Mutex // both endpoints have the hooks
 	var seen []intercept.Op
 	var done []intercept.Completion
 	refused := errors.New("refused")
 	see := func(r *intercept.Rail, c *intercept.Atomic, next func(*intercept.Atomic) error) error {
+		mu.Lock()
 		seen = append(seen, c.Op)
+		mu.Unlock()
 		switch {
 		case c.Context == "replace":
 			return nil
@@ -42,11 +46,17 @@ func TestAtomicHooks(t *testing.T) {
 	hooks := &intercept.Hooks{
 		Name: "see", Atomic: see, AtomicV: see, AtomicMsg: see, InjectAtomic: see, FetchAtomic: see, FetchAtomicV: see, FetchAtomicMsg: see,
 		CompareAtomic: see, CompareAtomicV: see, CompareAtomicMsg: see,
-		Complete: func(r *intercept.Rail, c *intercept.Completion) { done = append(done, *c) },
+		Complete: func(r *intercept.Rail, c *intercept.Completion) {
+			mu.Lock()
+			done = append(done, *c)
+			mu.Unlock()
+		},
 	}
 	onRails(t, func(t *testing.T, links string) {
 		w := newAtomicWorld(t, Options{Links: links, Hooks: []*intercept.Hooks{hooks}}, 24<<10)
+		mu.Lock()
 		seen, done = nil, nil
+		mu.Unlock()
 		one, result := putInt(8, 1), make([]byte, 8)
 		call := func(opContext any) error {
 			return w.try(func() error { return w.a.FetchAtomic(one, result, w.at, 0, Uint64, AtomicSum, opContext) })
@@ -62,7 +72,9 @@ func TestAtomicHooks(t *testing.T) {
 		}
 		require.ErrorIs(t, call("refuse"), refused)
 		require.ErrorIs(t, call("spoil"), fierr.EInval)
+		mu.Lock()
 		require.Len(t, done, 5)
+		mu.Unlock()
 		for kind := range AtomicKind(providers.NumAtomicKinds) {
 			for form := range 3 {
 				op := [...]AtomicOp{AtomicSum, AtomicSum, AtomicCSwap}[kind]
@@ -74,16 +86,18 @@ func TestAtomicHooks(t *testing.T) {
 		_, err := Load[uint64](w.ctx, w.at, 8)
 		require.NoError(t, err)
 		require.NoError(t, Add[uint64](w.ctx, w.at, 8, 1))
+		v, err := Load[uint64](w.ctx, w.at, 0)
+		require.NoError(t, err)
+		require.EqualValues(t, 103, v)
 		names := map[string]bool{}
+		mu.Lock()
+		defer mu.Unlock()
 		for _, op := range seen {
 			names[op.String()] = true
 		}
 		for op := intercept.OpAtomic; int(op) < intercept.NumOps; op++ {
 			require.True(t, names[op.String()], "%v", op)
 		}
-		v, err := Load[uint64](w.ctx, w.at, 0)
-		require.NoError(t, err)
-		require.EqualValues(t, 103, v)
 	})
 }
 
