@@ -123,7 +123,7 @@ func (ep *Endpoint) startAtomic(o intercept.Op, a *atomicArgs) error {
 	r := path.rail
 	op := ep.tx.at(slot)
 	ep.seq++
-	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = a.ctx, mem.to, size, 0, ep.seq, int8(r), a.quiet
+	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = a.ctx, state, mem.to, size, 0, ep.seq, int8(r), a.quiet
 	op.rma = FlagAtomic | FlagWrite
 	if kind != providers.AtomicBase {
 		op.rma = FlagAtomic | FlagRead
@@ -154,6 +154,9 @@ func (ep *Endpoint) startAtomic(o intercept.Op, a *atomicArgs) error {
 	ep.peers.Acquire(peer.Addr(mem.to))
 	ep.stats[r].Atomic(op.len)
 	ep.poll.busy(r)
+	if state.bell != nil && ep.wait.polled&(1<<r) != 0 {
+		state.bell.Ring()
+	}
 	return nil
 }
 

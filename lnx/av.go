@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golnx/internal/doorbell"
 	"golnx/internal/livekeys"
 	"golnx/peer"
 	"golnx/providers"
@@ -53,8 +54,10 @@ type peerState struct {
 	settledAt int
 	// detour is the path that all messages take, in place of the policy's.
 	detour *path
-	why    []error        // of the paths that are dead
-	keys   *livekeys.View // of the memory that node-local rails reach; nil before an Import
+	bell   *doorbell.Ringer // nil if the peer has none, or is not local
+	mute   bool             // local, without a bell
+	why    []error          // of the paths that are dead
+	keys   *livekeys.View   // of the memory that node-local rails reach; nil before an Import
 }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
@@ -112,7 +115,11 @@ func (ep *Endpoint) meet(state *peerState, addr Addr, common []peer.Path) (err e
 	if state.rails, err = ep.sel.NewPeer(uint64(addr), state.railPaths()); err != nil {
 		return err
 	}
-	return ep.mapPaths(state, addr)
+	if err := ep.mapPaths(state, addr); err != nil {
+		return err
+	}
+	ep.meetBell(state)
+	return nil
 }
 
 // insertPaths tells the rails the peer's addresses. All of them have to take it:
@@ -122,10 +129,14 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 	state.entries = len(state.addr.Entries)
 	state.byPath = make([]int, len(ep.link.Rails)*state.entries)
 	for _, c := range common {
-		a, err := ep.core.Insert(c.Rail, state.addr.Entries[c.Entry].Addr)
-		if err != nil {
-			ep.stats[c.Rail].Error()
-			return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
+		name := state.addr.Entries[c.Entry].Addr
+		a, again := ep.reinstate(c.Rail, name)
+		if !again {
+			var err error
+			if a, err = ep.core.Insert(c.Rail, name); err != nil {
+				ep.stats[c.Rail].Error()
+				return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
+			}
 		}
 		state.byPath[c.Rail*state.entries+c.Entry] = len(state.paths)
 		state.paths = append(state.paths, path{rail: c.Rail, entry: c.Entry, addr: a})
@@ -134,8 +145,10 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 }
 
 func (ep *Endpoint) removePaths(state *peerState) {
-	for _, p := range state.paths {
-		if ep.core.Remove(p.rail, p.addr) != nil {
+	ep.leaveBell(state)
+	for i := range state.paths {
+		p := &state.paths[i]
+		if !ep.retire(state, p) && ep.core.Remove(p.rail, p.addr) != nil {
 			ep.stats[p.rail].Error()
 		}
 		if int(p.addr) >= len(ep.byRail[p.rail]) {
@@ -265,7 +278,7 @@ func (ep *Endpoint) peerOf(addr Addr) *peerState {
 
 // makeBlob writes what Name answers, and keeps the rails' own addresses.
 func (ep *Endpoint) makeBlob() ([]byte, error) {
-	a := &peer.Address{Host: ep.self.Host, Ext: &peer.Extension{Node: ep.self.Node}}
+	a := &peer.Address{Host: ep.self.Host, Ext: &peer.Extension{Node: ep.self.Node, Bell: ep.bells.name()}}
 	// C LNX 2.1 sends to the first address of a provider only, which must not
 	// be one that it could mistake for its own.
 	for _, i := range loopbackLast(ep.core.Rails()) {

@@ -69,13 +69,15 @@ type Endpoint struct {
 	// fetchedBytes is what fetched messages take that wait.
 	fetchedBytes uint64
 	left         []*peerState // removed peers that the rails still know
-	active       int          // messages on their way into buffers
-	shm          []shmState   // per rail
+	retired      []retired
+	active       int        // messages on their way into buffers
+	shm          []shmState // per rail
 	// broken counts what went wrong with rails.
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
-	rma     *rmaState   // nil without CapRMA
+	rma     *rmaState // nil without CapRMA
+	bells   bells
 	hooks   *hooked     // nil without consumers
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
@@ -177,20 +179,23 @@ func (ep *Endpoint) start() error {
 	}
 	ep.poll.init(ep.core)
 	fds, polled := ep.core.WaitFDs()
-	if err := ep.wait.open(fds, polled != 0, ep.watch.epfd); err != nil {
-		return err
+	if slices.ContainsFunc(ep.link.Rails, func(r providers.Info) bool { return r.NodeLocal }) {
+		ep.bells.open()
+	}
+	if err := ep.wait.open(fds, polled, ep.watch.epfd, ep.bells.own); err != nil {
+		return errors.Join(err, ep.bells.close())
 	}
 	var err error
 	if ep.blob, err = ep.makeBlob(); err != nil {
-		return errors.Join(err, ep.wait.close())
+		return errors.Join(err, ep.wait.close(), ep.bells.close())
 	}
 	if err := ep.openRMA(); err != nil {
-		return errors.Join(err, ep.wait.close())
+		return errors.Join(err, ep.wait.close(), ep.bells.close())
 	}
 	if ep.hooks != nil {
 		own, err := peer.Decode(ep.blob)
 		if err != nil {
-			return errors.Join(err, ep.closeRMA(), ep.wait.close())
+			return errors.Join(err, ep.closeRMA(), ep.wait.close(), ep.bells.close())
 		}
 		ep.hooks.view.Address = own.String()
 	}
@@ -264,7 +269,13 @@ func (ep *Endpoint) Close() error {
 	ended := ep.closeRMA()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
-	return errors.Join(hooked, ended, err, ep.closeViews(), ep.watch.close(), ep.wait.close())
+	for p := range ep.peers.All() {
+		ep.leaveBell(p.Data)
+	}
+	for _, state := range ep.left {
+		ep.leaveBell(state)
+	}
+	return errors.Join(hooked, ended, err, ep.closeViews(), ep.watch.close(), ep.wait.close(), ep.bells.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may

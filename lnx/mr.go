@@ -150,6 +150,9 @@ func (ep *Endpoint) closeViews() error {
 	for p := range ep.peers.All() {
 		errs = append(errs, p.Data.keys.Close())
 	}
+	for _, state := range ep.left {
+		errs = append(errs, state.keys.Close())
+	}
 	return errors.Join(errs...)
 }
 

@@ -189,6 +189,9 @@ func (ep *Endpoint) received(c *providers.Completion) {
 		ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == c.Slot })
 	}
 	op.ctx, op.state = nil, rxFree
+	if c.Len > ep.inject[c.Rail] && ep.wait.polled&(1<<c.Rail) != 0 {
+		ep.ring(from) // its sender waits to hear that it has arrived
+	}
 	ep.core.ReleaseRx(c.Slot)
 	if state != rxActive {
 		return

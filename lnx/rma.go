@@ -63,7 +63,7 @@ func (ep *Endpoint) startRMA(o intercept.Op, iov [][]byte, remote []RemoteRange,
 	r := path.rail
 	op := ep.tx.at(slot)
 	ep.seq++
-	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, mem.to, size, 0, ep.seq, int8(r), quiet
+	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, state, mem.to, size, 0, ep.seq, int8(r), quiet
 	op.rma = FlagRMA | FlagRead
 	if write {
 		op.rma = FlagRMA | FlagWrite
@@ -97,6 +97,9 @@ func (ep *Endpoint) startRMA(o intercept.Op, iov [][]byte, remote []RemoteRange,
 		ep.stats[r].Read(op.len)
 	}
 	ep.poll.busy(r)
+	if state.bell != nil && ep.wait.polled&(1<<r) != 0 {
+		state.bell.Ring()
+	}
 	return nil
 }
 

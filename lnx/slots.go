@@ -48,6 +48,7 @@ const (
 type txOp struct {
 	ctx    any
 	pin    runtime.Pinner
+	peer   *peerState
 	to     Addr
 	len    uint64
 	tag    uint64

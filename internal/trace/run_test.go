@@ -164,3 +164,37 @@ func TestEarliest(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 20, at)
 }
+
+// Whatever the files hold, nothing but an error comes of it.
+func FuzzAnalyse(f *testing.F) {
+	f.Add([]byte(opsHeader+"-1,9223372036854775807,read,9223372036854775807,0,0xf,5\n"), []byte(linksHeader+"0,0,0,cxi,cxi0,cxi1,a,b\n"),
+		[]byte(nicHeader+"0,x,y,1\n9223372036854775807,x,y,18446744073709551615\n"))
+	f.Add([]byte(opsHeader+"1,1,,0,-1,0x0,-1\n5,6,b,7,8,0x9,10\n"), []byte(""), []byte(nicHeader))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, ops, links, nic []byte) {
+		for name, text := range map[string][]byte{"ops_rank0.csv": ops, "links_rank0.csv": links, "nic_rank0.csv": nic} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o644))
+		}
+		run, err := Open(dir)
+		if err != nil {
+			return
+		}
+		a, err := run.Analyse(t.Context(), nil, Limits{Bins: 8, Points: 20})
+		if err != nil {
+			return
+		}
+		require.LessOrEqual(t, a.Line.Bins(), 8)
+		var count, cells int64
+		for _, r := range a.Summary {
+			require.LessOrEqual(t, r.Percentile(99), r.Max)
+			count += r.Count
+		}
+		for _, r := range a.Rails {
+			for _, c := range r.Cells.Cells() {
+				cells += c.Ops
+			}
+		}
+		require.Equal(t, a.Ops, count)
+		require.Equal(t, a.Ops, cells)
+	})
+}

@@ -95,6 +95,13 @@ struct gx_lane {
 	} taken[GX_LANE];
 };
 
+// A message that waits for gx_send_staged.
+#define GX_BATCH 64
+
+struct gx_staged {
+	uint64_t buf, len, dest, tag, data, flags, tx;
+};
+
 struct gx_core;
 
 struct gx_rail {
@@ -132,6 +139,8 @@ struct gx_core {
 	void *desc[GX_IOV];            // of iov, for RMA
 	struct fi_rma_iov remote[GX_IOV];
 	struct gx_lane lane;
+	struct gx_staged staged[GX_BATCH];
+	int64_t refused; // why gx_send_staged stopped
 };
 
 struct gx_core *gx_core_new(uint32_t id, uint32_t max_rx_chunks, uint32_t max_tx_chunks);
@@ -154,6 +163,7 @@ ssize_t gx_rma(uintptr_t rail, bool write, uintptr_t buf, size_t len, uintptr_t 
 	       uint64_t dest, uint64_t addr, uint64_t key, uintptr_t tx);
 ssize_t gx_rmamsg(uintptr_t rail, bool write, size_t count, size_t remote_count,
 		  uint64_t dest, uint64_t data, uint64_t flags, uintptr_t tx);
+uint32_t gx_send_staged(uintptr_t rail, uint32_t n);
 ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);
 int gx_fetch(uintptr_t rx);

@@ -25,7 +25,7 @@ var (
 
 // Nothing is kept of a database that could not be written to its end, so it need not
 // be safe meanwhile.
-const pragmas = "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)&_pragma=cache_size(-65536)"
+const pragmas = "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)&_pragma=cache_size(-8192)"
 
 // Write makes a database of a run at a path where there is no file. After an error or
 // the end of the context the file is of no use.

@@ -3,6 +3,9 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -87,13 +90,29 @@ func TestLargeAndUnknown(t *testing.T) {
 	require.EqualValues(t, 5, number(t, database, "SELECT delta FROM counter_deltas WHERE time_ns = 2"))
 }
 
+func TestExtremes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, synth.Extremes(dir))
+	run, err := trace.Open(dir)
+	require.NoError(t, err)
+	database := written(t, run, "trace.db")
+	require.EqualValues(t, math.MaxInt64, number(t, database, "SELECT max(duration_ns) FROM ops"))
+	require.EqualValues(t, 4, number(t, database, "SELECT count(*) FROM ops"))
+	require.EqualValues(t, 1, number(t, database, "SELECT count(*) FROM cq_gaps WHERE endpoint = -1"))
+}
+
 // The queries of the documentation run and find something.
 func TestQueriesOfTheDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/trace.md")
 	require.NoError(t, err)
 	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllSubmatch(text, -1)
 	require.Len(t, queries, 7)
-	database := written(t, opened(t, synth.Config{Ops: 50_000}), "trace.db")
+	run := opened(t, synth.Config{Ops: 8000})
+	f, err := os.OpenFile(run.Ranks[0].Ops, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(f, "%d,%d,tsend,8,0,0x1,%d\n", synth.Start, synth.Start+1000, 110)
+	require.NoError(t, errors.Join(err, f.Close()), "one that failed")
+	database := written(t, run, "trace.db")
 	for _, q := range queries {
 		rows, err := database.Query(string(q[1]))
 		require.NoError(t, err, "%s", q[1])

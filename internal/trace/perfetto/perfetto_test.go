@@ -193,6 +193,14 @@ func TestOddOperations(t *testing.T) {
 	require.NotContains(t, f.TraceEvents[i].Args, "peer")
 }
 
+func TestExtremes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, synth.Extremes(dir))
+	run, err := trace.Open(dir)
+	require.NoError(t, err)
+	require.Len(t, pairs(t, written(t, run).TraceEvents), 5)
+}
+
 func TestNothing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "ops_rank0.csv", "")
