@@ -34,6 +34,8 @@ type call struct {
 	over  atomic.Bool
 	entry Entry
 	err   error
+	// of an atomic operation on one element
+	operand, compare, result value
 }
 
 var calls = sync.Pool{New: func() any { return &call{waiter: waiter{ch: make(chan struct{}, 1)}} }}

@@ -104,7 +104,7 @@ func newHooked(ep *Endpoint) (*hooked, error) {
 			r.Device = info.Domain
 		}
 		h.view.Rails = append(h.view.Rails, r)
-		h.rails = append(h.rails, intercept.NewChain(hooks, r, intercept.Base{Send: h.sendBase, RMA: h.rmaBase}))
+		h.rails = append(h.rails, intercept.NewChain(hooks, r, intercept.Base{Send: h.sendBase, RMA: h.rmaBase, Atomic: h.atomicBase}))
 	}
 	whole := railInfos([]providers.Info{ep.link.Info})[0]
 	whole.Index, whole.Name = -1, ep.link.Name

@@ -49,6 +49,13 @@
 // target remote CQ data (WriteData). Over shm plain reads and writes between processes
 // need nothing of the target; all else needs it to drive its rails.
 //
+// # Atomics and counters
+//
+// With CapAtomic in [Options].Caps, [FetchAdd], [CompareSwap] and their kin change one
+// value in a peer's memory, [Endpoint.Atomic] and its kin many. Today's rails have the
+// target's process do it: it has to drive its rails. [Endpoint.OpenCounter] counts
+// operations that have ended, for programs that do not look at each completion.
+//
 // # Errors
 //
 // Errors compare, with errors.Is, as the numbers of fi_errno(3) in package fierr and

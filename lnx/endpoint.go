@@ -81,6 +81,11 @@ type Endpoint struct {
 	hooks   *hooked     // nil without consumers
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
+
+	atomics  atomicState
+	counters *counters // nil until somebody opens one
+	// minMultiRecv is OptMinMultiRecv.
+	minMultiRecv uint64
 }
 
 // Open opens the rails of a link. Opening that fails closes what it opened.
@@ -105,8 +110,12 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 		MaxTx:  link.set.MaxSends,
 		AVSize: link.set.Peers,
 	}
-	if h := endpointOf(owner).hooks; h != nil {
-		opts.OpenCQ = h.openCQ
+	ep := endpointOf(owner)
+	if ep.hooks != nil {
+		opts.OpenCQ = ep.hooks.openCQ
+	}
+	if len(ep.set.Settings) > 0 {
+		opts.Setup = func(_ int, rail *ofi.Endpoint) error { return ep.applySettings(rail.SetOption) }
 	}
 	core, err := ofi.Open(link.infos, owner, opts)
 	if err != nil {
@@ -122,7 +131,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	if link == nil {
 		return nil, fmt.Errorf("open: no link given; Links answers those that there are: %w", fierr.EInval)
 	}
-	ep := &Endpoint{link: link, set: link.set}
+	ep := &Endpoint{link: link, set: link.set, minMultiRecv: 64}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
 	ep.posted, ep.suq = posted{srq: srq.New(seed), ops: &ep.rx}, suq.New(seed)
 	ep.cq.ep = ep
@@ -250,6 +259,7 @@ func (ep *Endpoint) Close() error {
 	for _, other := range ep.others() {
 		ep.endNear(other)
 		other.lock()
+		ep.answerLocal()
 		other.forget(ep)
 		other.mu.Unlock()
 	}
@@ -287,11 +297,15 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 		if unpin {
 			op.pin.Unpin()
 		}
+		if op.atomic != nil {
+			ep.atomics.abandoned(op.atomic, unpin)
+		}
 		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
 			f.finish(Entry{}, ErrClosed)
 		}
 		*op = txOp{}
 	})
+	ep.atomics.close(unpin)
 }
 
 func (ep *Endpoint) dumpStats() {

@@ -15,20 +15,23 @@ import (
 // An operation's context is wrapped on its way through here, in a tracked, which has the
 // caller's and what the hooks made of it.
 type hooked struct {
-	ep       *Endpoint
-	hooks    []*intercept.Hooks
-	view     *intercept.Endpoint
-	rails    []*intercept.Chain
-	link     *intercept.Chain // of what belongs to no rail
-	cqRead   func([]intercept.Entry) (int, error)
-	waits    bool // somebody hooks CQ.Wait
-	free     []*tracked
-	send     intercept.Send // the call under way
-	sending  tracking
-	rma      intercept.RMA // the same of RMA
-	recv     intercept.Recv
-	posting  *tracked
-	complete intercept.Completion
+	ep      *Endpoint
+	hooks   []*intercept.Hooks
+	view    *intercept.Endpoint
+	rails   []*intercept.Chain
+	link    *intercept.Chain // of what belongs to no rail
+	cqRead  func([]intercept.Entry) (int, error)
+	waits   bool // somebody hooks CQ.Wait
+	free    []*tracked
+	send    intercept.Send // the call under way
+	sending tracking
+	rma     intercept.RMA // the same of RMA
+	atomic  intercept.Atomic
+	// delivered and readable are those of the atomic operation under way.
+	delivered, readable bool
+	recv                intercept.Recv
+	posting             *tracked
+	complete            intercept.Completion
 }
 
 // tracked is the context of an operation that hooks saw.

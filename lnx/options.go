@@ -75,6 +75,10 @@ type Options struct {
 	MRCacheEntries int
 	MRCacheBytes   int64
 
+	// Settings are options that the rails' endpoints get before they are enabled
+	// (fi_setopt(3)), as OptBufferedMin.To(4096). A rail that refuses one fails Open.
+	Settings []Setting
+
 	// Hooks are consumers that see and change the endpoint's operations, after those
 	// of intercept.Register.
 	Hooks []*intercept.Hooks

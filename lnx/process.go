@@ -68,10 +68,17 @@ func (ep *Endpoint) has(addr []byte) bool {
 // close, under the lock of the one that forgets.
 func (ep *Endpoint) forget(closing *Endpoint) {
 	ep.dropRetired(func(r *retired) bool { return closing.has(r.name) })
+	known := false
+	defer func() {
+		if !known && !ep.closed.Load() {
+			ep.forgetStranger(closing)
+		}
+	}()
 	for p := range ep.peers.All() {
 		if !ep.inProcess(p.Address, peer.Locate(ep.self, p.Address)) || !closing.isAt(p.Address) {
 			continue
 		}
+		known = true
 		addr, state := Addr(p.Addr), p.Data
 		if !ep.closed.Load() {
 			ep.endPeer(addr, state, fmt.Errorf("peer %d (of this process): %w", addr, ErrPeerDead))
@@ -84,6 +91,29 @@ func (ep *Endpoint) forget(closing *Endpoint) {
 			}
 			return local
 		})
+	}
+}
+
+// forgetStranger has node-local rails forget an endpoint that is in no AV here: they came
+// to know it by what it sent. What they know goes with the removal of its address.
+func (ep *Endpoint) forgetStranger(closing *Endpoint) {
+	for r, info := range ep.link.Rails {
+		if !info.NodeLocal {
+			continue
+		}
+		ep.core.Progress(1 << r) // what it asked for is done while it is there
+		for _, l := range closing.local {
+			if l.Provider != info.Provider {
+				continue
+			}
+			addr, err := ep.core.Insert(r, l.Addr)
+			if err == nil {
+				err = ep.core.Remove(r, addr)
+			}
+			if err != nil {
+				ep.stats[r].Error()
+			}
+		}
 	}
 }
 

@@ -105,6 +105,9 @@ func (ep *Endpoint) drain() {
 		}
 		ep.core.Consume(len(ready))
 	}
+	if ep.counters != nil && ep.counters.remotely != nil {
+		ep.takeRemote()
+	}
 	ep.farewell()
 }
 
@@ -144,6 +147,9 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 	}
 	ep.sends--
 	ep.peers.Release(peer.Addr(op.to)).Data.sends--
+	if op.atomic != nil && op.state == txActive && c.Err == 0 {
+		op.atomic.deliver()
+	}
 	ctx, tag, quiet, abandoned, flags := op.ctx, op.tag, op.quiet, op.state == txAbandoned, op.flags()
 	ep.dropTx(c.Slot, op)
 	switch {
@@ -219,6 +225,9 @@ func (ep *Endpoint) finish(r int, e Entry, quiet bool) {
 			return
 		}
 	}
+	if ep.counters != nil {
+		ep.counters.count(e.Flags, false)
+	}
 	if quiet {
 		return
 	}
@@ -235,6 +244,9 @@ func (ep *Endpoint) fail(r int, e ErrEntry) {
 		t, _ := e.Context.(*tracked)
 		quiet := t != nil && t.quiet
 		if e.Err, e.Hook = ep.hooks.ended(r, &e.Entry, e.Err); e.Err == 0 { // a hook made a success of it
+			if ep.counters != nil {
+				ep.counters.count(e.Flags, false)
+			}
 			if f, ok := e.Context.(*call); ok {
 				f.finish(e.Entry, nil)
 			} else if !quiet {
@@ -247,6 +259,9 @@ func (ep *Endpoint) fail(r int, e ErrEntry) {
 }
 
 func (ep *Endpoint) report(r int, e ErrEntry) {
+	if ep.counters != nil {
+		ep.counters.count(e.Flags, true)
+	}
 	if r >= 0 {
 		e.Rail = ep.link.Rails[r].Name()
 	}

@@ -198,6 +198,8 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 		}
 	}
 	ep.takeAll()
+	ep.peeking(true) // which counters leave out
+	defer ep.peeking(false)
 	slot, ok := ep.suq.Peek(uint64(m.Addr), m.Tag, m.Ignore)
 	if !ok {
 		ep.fail(-1, ErrEntry{
@@ -279,7 +281,9 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 	if flags&FlagDiscard != 0 {
 		entry, r := ep.describe(slot, m.Context), int(op.rail)
 		ep.discard(slot)
+		ep.peeking(true)
 		ep.finish(r, entry, quiet)
+		ep.peeking(false)
 		return nil
 	}
 	op.ctx = m.Context

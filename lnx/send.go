@@ -30,12 +30,13 @@ const (
 	// FlagClaim with FlagPeek sets the message aside; alone it receives the
 	// message that the same context claimed before.
 	FlagClaim Flags = 1 << 59
-	// FlagTagged, FlagSend and FlagRecv tell completions apart, and so do FlagRMA with
-	// FlagRead, FlagWrite or, where a peer wrote, FlagRemoteWrite.
+	// FlagTagged, FlagSend and FlagRecv tell completions apart, and so do FlagRMA and
+	// FlagAtomic with FlagRead, FlagWrite or, where a peer wrote, FlagRemoteWrite.
 	FlagTagged      Flags = providers.FlagTagged
 	FlagSend        Flags = providers.FlagSend
 	FlagRecv        Flags = providers.FlagRecv
 	FlagRMA         Flags = providers.FlagRMA
+	FlagAtomic      Flags = providers.FlagAtomic
 	FlagRead        Flags = providers.FlagRead
 	FlagWrite       Flags = providers.FlagWrite
 	FlagRemoteWrite Flags = providers.FlagRemoteWrite
@@ -70,7 +71,7 @@ var flagNames = []struct {
 	{FlagTagged, "FlagTagged"}, {FlagSend, "FlagSend"}, {FlagRecv, "FlagRecv"}, {FlagCompletion, "FlagCompletion"},
 	{FlagRemoteCQData, "FlagRemoteCQData"}, {FlagInject, "FlagInject"},
 	{FlagPeek, "FlagPeek"}, {FlagClaim, "FlagClaim"}, {FlagDiscard, "FlagDiscard"},
-	{FlagRMA, "FlagRMA"}, {FlagRead, "FlagRead"}, {FlagWrite, "FlagWrite"}, {FlagRemoteWrite, "FlagRemoteWrite"},
+	{FlagRMA, "FlagRMA"}, {FlagAtomic, "FlagAtomic"}, {FlagRead, "FlagRead"}, {FlagWrite, "FlagWrite"}, {FlagRemoteWrite, "FlagRemoteWrite"},
 	{FlagInjectComplete, "FlagInjectComplete"}, {FlagTransmitComplete, "FlagTransmitComplete"}, {FlagDeliveryComplete, "FlagDeliveryComplete"},
 }
 
@@ -258,6 +259,9 @@ var callNames = [intercept.NumOps]string{
 	intercept.OpRead: "Read", intercept.OpReadV: "ReadV", intercept.OpReadMsg: "ReadMsg",
 	intercept.OpWrite: "Write", intercept.OpWriteV: "WriteV", intercept.OpWriteMsg: "WriteMsg",
 	intercept.OpInjectWrite: "InjectWrite", intercept.OpWriteData: "WriteData", intercept.OpInjectWriteData: "InjectWriteData",
+	intercept.OpAtomic: "Atomic", intercept.OpAtomicV: "AtomicV", intercept.OpAtomicMsg: "AtomicMsg", intercept.OpInjectAtomic: "InjectAtomic",
+	intercept.OpFetchAtomic: "FetchAtomic", intercept.OpFetchAtomicV: "FetchAtomicV", intercept.OpFetchAtomicMsg: "FetchAtomicMsg",
+	intercept.OpCompareAtomic: "CompareAtomic", intercept.OpCompareAtomicV: "CompareAtomicV", intercept.OpCompareAtomicMsg: "CompareAtomicMsg",
 }
 
 func tooLongToInject(o intercept.Op, size, limit uint64) error {
@@ -288,6 +292,7 @@ func (ep *Endpoint) dropTx(slot providers.Slot, op *txOp) {
 		op.pinned = false
 	}
 	ep.endRMA(op)
+	ep.endAtomic(op)
 	op.ctx, op.peer, op.state = nil, nil, txFree
 	ep.core.FreeTx(slot)
 }

@@ -58,8 +58,9 @@ type txOp struct {
 	pinned bool
 	quiet  bool
 	// rma has the completion's flags if it is no send.
-	rma  Flags
-	held *held // what it uses of this side's and the peer's memory; nil if the rail needs nothing
+	rma    Flags
+	held   *held     // what it uses of this side's and the peer's memory; nil if the rail needs nothing
+	atomic *atomicOp // of an atomic operation, until its provider has done with it
 }
 
 // flags are those of the completion.

@@ -252,3 +252,23 @@ type Fetcher interface {
 	Fetch(slot Slot) error
 	Fetched(slot Slot) []byte
 }
+
+// RemoteEvents are what a rail has counted of what peers did with its memory, from when
+// it was opened.
+type RemoteEvents struct{ Reads, ReadErrs, Writes, WriteErrs uint64 }
+
+// RemoteCounter is implemented by Cores with rails that count what peers do.
+type RemoteCounter interface {
+	// RemoteEvents answers false if the rail does not count, for want of FI_RMA_EVENT.
+	RemoteEvents(rail int) (RemoteEvents, bool)
+}
+
+// Optioner is implemented by Cores whose rails have options (fi_getopt(3)): of level
+// FI_OPT_ENDPOINT, by number, with values as C has them. One that a rail does not know is
+// fierr.ENoProtoOpt.
+type Optioner interface {
+	// Option fills in value, whose length is that of the option's type, and answers
+	// as much of it as the rail has.
+	Option(rail, number int, value []byte) ([]byte, error)
+	SetOption(rail, number int, value []byte) error
+}

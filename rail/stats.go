@@ -15,6 +15,8 @@ type Stats struct {
 	// Reads and Writes are accepted operations on peers' memory (fi_read, fi_write and
 	// their kin), RMABytes what they move.
 	Reads, Writes, RMABytes uint64
+	// Atomics are accepted atomic operations, AtomicBytes what they change or fetch.
+	Atomics, AtomicBytes uint64
 	// RxExpected is messages that met a posted receive, RxUnexpected those
 	// that arrived before their receive was posted.
 	RxExpected, RxUnexpected uint64
@@ -36,6 +38,9 @@ func (s *Stats) Read(n uint64) { s.Reads++; s.RMABytes += n }
 // Write counts an accepted RMA write of n bytes.
 func (s *Stats) Write(n uint64) { s.Writes++; s.RMABytes += n }
 
+// Atomic counts an accepted atomic operation on n bytes.
+func (s *Stats) Atomic(n uint64) { s.Atomics++; s.AtomicBytes += n }
+
 // Expected counts an arrived message of n bytes that met a posted receive.
 func (s *Stats) Expected(n uint64) { s.RxExpected++; s.RxBytes += n }
 
@@ -51,6 +56,7 @@ func (s Stats) Sub(earlier Stats) Stats {
 		TSends: s.TSends - earlier.TSends, TInjects: s.TInjects - earlier.TInjects,
 		TxBytes: s.TxBytes - earlier.TxBytes,
 		Reads:   s.Reads - earlier.Reads, Writes: s.Writes - earlier.Writes, RMABytes: s.RMABytes - earlier.RMABytes,
+		Atomics: s.Atomics - earlier.Atomics, AtomicBytes: s.AtomicBytes - earlier.AtomicBytes,
 		RxExpected: s.RxExpected - earlier.RxExpected, RxUnexpected: s.RxUnexpected - earlier.RxUnexpected,
 		RxBytes: s.RxBytes - earlier.RxBytes,
 		Errors:  s.Errors - earlier.Errors,
@@ -62,6 +68,9 @@ func (s Stats) String() string {
 	var rma string
 	if s.Reads+s.Writes > 0 {
 		rma = fmt.Sprintf("read %d, write %d, rma %d B, ", s.Reads, s.Writes, s.RMABytes)
+	}
+	if s.Atomics > 0 {
+		rma += fmt.Sprintf("atomic %d, %d B, ", s.Atomics, s.AtomicBytes)
 	}
 	return fmt.Sprintf("tsend %d, tinject %d, tx %d B, "+rma+"expected %d, unexpected %d, rx %d B, errors %d",
 		s.TSends, s.TInjects, s.TxBytes, s.RxExpected, s.RxUnexpected, s.RxBytes, s.Errors)

@@ -1,8 +1,10 @@
 package ofi
 
 /*
+#include <stdlib.h>
 #include "shim.h"
 #include "signals.h"
+#include "atomic.h"
 
 */
 import "C"
@@ -27,6 +29,8 @@ type Options struct {
 	// OpenCQ is called in place of the opening of a rail's CQ, which it does with a
 	// size; nil opens it with CQSize.
 	OpenCQ func(rail, size int, open func(size int) error) error
+	// Setup is called for each rail's endpoint before it is enabled; it may be nil.
+	Setup func(rail int, ep *Endpoint) error
 }
 
 func (o Options) withDefaults() Options {
@@ -74,6 +78,7 @@ type Core struct {
 	rx, tx         []unsafe.Pointer // chunks
 	freeRx, freeTx []providers.Slot
 	usedRx         int
+	atomic         *C.struct_gx_atomic // scratch; nil before the first atomic
 }
 
 var (
@@ -130,6 +135,8 @@ func (c *Core) Close() error {
 		return nil
 	}
 	c.c.closing = true
+	C.free(unsafe.Pointer(c.atomic))
+	c.atomic = nil
 	var errs []error
 	kept := false
 	for _, r := range slices.Backward(c.rails) {

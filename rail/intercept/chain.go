@@ -11,9 +11,10 @@ import (
 
 // Base does what an operation does without hooks.
 type Base struct {
-	Send func(*Send) error
-	Recv func(*Recv) error
-	RMA  func(*RMA) error
+	Send   func(*Send) error
+	Recv   func(*Recv) error
+	RMA    func(*RMA) error
+	Atomic func(*Atomic) error
 }
 
 // Chain is the hooks of all consumers for one rail, composed once. An operation that
@@ -23,6 +24,8 @@ type Chain struct {
 	Send [NumOps]func(*Send) error
 	Recv [NumOps]func(*Recv) error
 	RMA  [NumOps]func(*RMA) error
+	// Atomic are the atomic operations.
+	Atomic [NumOps]func(*Atomic) error
 	// Complete runs the Complete hooks for what this side starts, CompleteRecv for
 	// receives, the last consumer's first. The error is that of a hook which panicked.
 	Complete, CompleteRecv func(*Completion) error
@@ -38,6 +41,8 @@ func NewChain(hooks []*Hooks, r *Rail, base Base) *Chain {
 			c.Send[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Send] { return hook[Send](o.send(h)) }, base.Send)
 		case o.recv != nil:
 			c.Recv[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Recv] { return hook[Recv](o.recv(h)) }, base.Recv)
+		case o.atomic != nil:
+			c.Atomic[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Atomic] { return hook[Atomic](o.atomic(h)) }, base.Atomic)
 		default:
 			c.RMA[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[RMA] { return hook[RMA](o.rma(h)) }, base.RMA)
 		}
@@ -60,7 +65,8 @@ func NewChain(hooks []*Hooks, r *Rail, base Base) *Chain {
 // completes says of what Complete is told.
 func (h *Hooks) completes() (starts, receives bool) {
 	for _, o := range operations {
-		starts = starts || o.send != nil && o.send(h) != nil || o.rma != nil && o.rma(h) != nil
+		starts = starts || o.send != nil && o.send(h) != nil || o.rma != nil && o.rma(h) != nil ||
+			o.atomic != nil && o.atomic(h) != nil
 		receives = receives || o.recv != nil && o.recv(h) != nil
 	}
 	all := !starts && !receives

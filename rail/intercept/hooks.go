@@ -29,6 +29,10 @@ type Hooks struct {
 	// Remote memory access (fi_rma(3)).
 	Read, ReadV, ReadMsg                                             RMAFunc
 	Write, WriteV, WriteMsg, InjectWrite, WriteData, InjectWriteData RMAFunc
+	// Atomic operations (fi_atomic(3)).
+	Atomic, AtomicV, AtomicMsg, InjectAtomic        AtomicFunc
+	FetchAtomic, FetchAtomicV, FetchAtomicMsg       AtomicFunc
+	CompareAtomic, CompareAtomicV, CompareAtomicMsg AtomicFunc
 
 	// Complete sees each operation that was accepted when it has ended, on its way to
 	// the CQ or to a blocked call, and may change it. It comes exactly once, also for
@@ -61,8 +65,9 @@ type Hooks struct {
 
 // The operations' functions.
 type (
-	SendFunc func(r *Rail, c *Send, next func(*Send) error) error
-	RecvFunc func(r *Rail, c *Recv, next func(*Recv) error) error
-	RMAFunc  func(r *Rail, c *RMA, next func(*RMA) error) error
-	ReadFunc func(e *Endpoint, entries []Entry, next func([]Entry) (int, error)) (int, error)
+	SendFunc   func(r *Rail, c *Send, next func(*Send) error) error
+	RecvFunc   func(r *Rail, c *Recv, next func(*Recv) error) error
+	RMAFunc    func(r *Rail, c *RMA, next func(*RMA) error) error
+	AtomicFunc func(r *Rail, c *Atomic, next func(*Atomic) error) error
+	ReadFunc   func(e *Endpoint, entries []Entry, next func([]Entry) (int, error)) (int, error)
 )

@@ -9,7 +9,7 @@ import (
 )
 
 // kinds are the types of operations' functions.
-var kinds = []reflect.Type{reflect.TypeFor[SendFunc](), reflect.TypeFor[RecvFunc](), reflect.TypeFor[RMAFunc]()}
+var kinds = []reflect.Type{reflect.TypeFor[SendFunc](), reflect.TypeFor[RecvFunc](), reflect.TypeFor[RMAFunc](), reflect.TypeFor[AtomicFunc]()}
 
 // Each field of Hooks that is an operation's stands in the table once, under its own
 // name, so that an operation which is added without its line does not go unseen.
@@ -42,7 +42,7 @@ func fieldOf(t *testing.T, op Op) (name string) {
 				continue
 			}
 			v.Field(i).Set(reflect.MakeFunc(kind, func([]reflect.Value) []reflect.Value { panic("not called") }))
-			if o := operations[op]; o.send != nil && o.send(h) != nil || o.recv != nil && o.recv(h) != nil || o.rma != nil && o.rma(h) != nil {
+			if o := operations[op]; o.send != nil && o.send(h) != nil || o.recv != nil && o.recv(h) != nil || o.rma != nil && o.rma(h) != nil || o.atomic != nil && o.atomic(h) != nil {
 				require.Empty(t, name, "%v has several hooks", op)
 				name = v.Type().Field(i).Name
 			}
