@@ -38,6 +38,7 @@ type tracked struct {
 	quiet      bool  // a success has no completion in the CQ
 	handed     bool
 	ended      bool
+	multi      bool // ends with FlagMultiRecv
 }
 
 // tracking is a send on its way through the hooks.
@@ -141,7 +142,7 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 		f = h.recvBase
 	}
 	t := h.track(m.Context, -1)
-	t.quiet = flags&FlagCompletion == 0
+	t.quiet, t.multi = flags&FlagCompletion == 0, flags&FlagMultiRecv != 0
 	h.recv = intercept.Recv{
 		Op: o, From: uint64(m.Addr), IOV: m.IOV, Tag: m.Tag, Ignore: m.Ignore, Flags: uint64(flags), Context: t.user,
 	}
@@ -160,7 +161,11 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 	case err == nil:
 		t.seen = h.recv.Context
 		e := entryOf(result)
-		e.Context, e.Flags = t, e.Flags|FlagTagged|FlagRecv
+		t.multi = false
+		e.Context, e.Flags = t, e.Flags|kindOf(untagged(o))|FlagRecv
+		if flags&FlagMultiRecv != 0 {
+			e.Flags |= FlagMultiRecv
+		}
 		h.posting = nil
 		h.ep.finish(-1, e, t.quiet)
 	default:
@@ -203,7 +208,8 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	if r >= 0 {
 		chain = h.rails[r]
 	}
-	user, failed := t.user, t.failed
+	user, failed, goesOn := t.user, t.failed, t.multi && e.Flags&FlagMultiRecv == 0
+	t.failed = nil
 	e.Context = t.seen
 	if chain.Complete != nil {
 		h.complete = intercept.Completion{Entry: hookEntry(*e), Err: int(code)}
@@ -216,7 +222,8 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	if c, ok := user.(*call); ok {
 		e.Context = c // a blocked call is not a hook's to lose
 	}
-	if h.posting == t { // still on its way through the hooks of the call
+	if goesOn { // a message of a multi-receive
+	} else if h.posting == t { // still on its way through the hooks of the call
 		t.ended = true
 	} else {
 		h.untrack(t)
@@ -250,6 +257,7 @@ var (
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Tag)-unsafe.Offsetof(intercept.Entry{}.Tag)]
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Data)-unsafe.Offsetof(intercept.Entry{}.Data)]
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Src)-unsafe.Offsetof(intercept.Entry{}.Src)]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Off)-unsafe.Offsetof(intercept.Entry{}.Off)]
 )
 
 // withdrawn tells the hooks of an operation that ends without a completion, and answers
@@ -260,6 +268,7 @@ func (h *hooked) withdrawn(opContext any) any {
 		return opContext
 	}
 	user := t.user
+	t.multi = false
 	e := Entry{Context: t, Src: AddrUnspec}
 	_, _ = h.ended(t.r, &e, fierr.ECanceled)
 	return user

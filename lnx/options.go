@@ -54,6 +54,9 @@ type Options struct {
 	// fetched are held, as MaxUnexpected; 256 MiB if 0. Over tcp those above 16 KiB
 	// are.
 	MaxUnexpectedBytes uint64
+	// MinMultiRecv is the room in bytes that a buffer with FlagMultiRecv is released
+	// below (FI_OPT_MIN_MULTI_RECV of fi_endpoint(3)); 64 if 0.
+	MinMultiRecv int
 	// MaxSends is how many sends can be under way at once; 65,536 if 0.
 	MaxSends int
 	// ConnectTimeout is how long sends over a network may find no connection to a
@@ -130,6 +133,7 @@ func (s *settings) setDefaults() error {
 		{"CQSize", &s.CQSize, 1 << 16, 1 << 26},
 		{"MaxPosted", &s.MaxPosted, 1 << 20, 1 << 26},
 		{"MaxUnexpected", &s.MaxUnexpected, 1 << 20, 1 << 26},
+		{"MinMultiRecv", &s.MinMultiRecv, 64, 1 << 30},
 		{"MaxSends", &s.MaxSends, 1 << 16, 1 << 24},
 	} {
 		if *f.value == 0 {

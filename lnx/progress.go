@@ -85,7 +85,7 @@ func (ep *Endpoint) takeAll() {
 // flooded is when too many unexpected messages wait.
 // Messages on their way into buffers have to arrive all the same.
 func (ep *Endpoint) flooded() bool {
-	return (ep.suq.Len() >= ep.set.MaxUnexpected || ep.fetchedBytes >= ep.set.MaxUnexpectedBytes) && ep.active == 0
+	return (ep.suq.Len()+ep.msgs.suq.Len() >= ep.set.MaxUnexpected || ep.fetchedBytes >= ep.set.MaxUnexpectedBytes) && ep.active == 0
 }
 
 // drain deals with all completions in the core's ring. Nothing that it calls may
@@ -122,6 +122,9 @@ func (ep *Endpoint) settle() {
 	if len(ep.fetch) > 0 {
 		ep.fetchAll()
 	}
+	if len(ep.msgs.released) > 0 {
+		ep.releaseMultis()
+	}
 	lane := ep.posted.lane
 	if lane == nil {
 		return
@@ -141,19 +144,19 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 	}
 	ep.sends--
 	ep.peers.Release(peer.Addr(op.to)).Data.sends--
-	ctx, tag, quiet, abandoned := op.ctx, op.tag, op.quiet, op.state == txAbandoned
+	ctx, tag, quiet, kind, abandoned := op.ctx, op.tag, op.quiet, op.kind(), op.state == txAbandoned
 	ep.dropTx(c.Slot, op)
 	switch {
 	case abandoned:
 	case c.Err != 0:
 		ep.stats[c.Rail].Error()
 		ep.fail(int(c.Rail), ErrEntry{
-			Entry:     Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec},
+			Entry:     Entry{Context: ctx, Flags: kind | FlagSend, Tag: tag, Src: AddrUnspec},
 			Err:       fierr.Errno(c.Err),
 			ProvErrno: int(c.ProvErrno),
 		})
 	default:
-		ep.finish(int(c.Rail), Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
+		ep.finish(int(c.Rail), Entry{Context: ctx, Flags: kind | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
 	}
 }
 
@@ -179,19 +182,23 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	if len(ep.starting) > 0 { // given up by the provider before it could start
 		ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == c.Slot })
 	}
-	op.ctx, op.state = nil, rxFree
-	ep.core.ReleaseRx(c.Slot)
 	if state != rxActive {
+		ep.freeRx(c.Slot, op)
 		return
 	}
 	entry := Entry{
 		Context: ctx,
-		Flags:   FlagTagged | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
+		Flags:   op.kind() | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
 		Len:     int(c.Len),
 		Tag:     c.Tag,
 		Data:    c.Data,
 		Src:     from,
 	}
+	if op.msg {
+		entry.Tag = 0
+		quiet = ep.endPiece(op, &entry)
+	}
+	ep.freeRx(c.Slot, op)
 	if c.Err == 0 {
 		ep.finish(int(c.Rail), entry, quiet)
 		return
@@ -202,6 +209,12 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	ep.fail(int(c.Rail), ErrEntry{
 		Entry: entry, Err: fierr.Errno(c.Err), Olen: int(c.Olen), ProvErrno: int(c.ProvErrno),
 	})
+}
+
+// freeRx gives the slot of a receive back that its provider has completed.
+func (ep *Endpoint) freeRx(slot providers.Slot, op *rxOp) {
+	op.ctx, op.state, op.msg = nil, rxFree, false
+	ep.core.ReleaseRx(slot)
 }
 
 // finish passes a success on: to the future that it belongs to, or to the CQ unless it

@@ -58,6 +58,9 @@ func (ep *Endpoint) trecvmsg(o intercept.Op, m *Msg, flags Flags) error {
 
 // receive does what the flags say, under the lock.
 func (ep *Endpoint) receive(o intercept.Op, m *Msg, flags Flags) error {
+	if untagged(o) {
+		return ep.receiveMsg(o, m, flags)
+	}
 	quiet := flags&FlagCompletion == 0
 	switch flags &^ FlagCompletion {
 	case 0:
@@ -82,21 +85,7 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 		ep.give(slot, op, iov)
 		return nil
 	}
-	if from != AddrUnspec {
-		state := ep.peerOf(from)
-		if state.err != nil {
-			return state.err
-		}
-		if ep.broken > 0 {
-			if err := ep.hears(state); err != nil {
-				return err
-			}
-		}
-	}
-	if ep.posted.Len() >= ep.set.MaxPosted {
-		return fierr.Again
-	}
-	slot, err := ep.core.AllocRx(false)
+	slot, err := ep.allocPosted(from)
 	if err != nil {
 		return err
 	}
@@ -107,6 +96,32 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 	}
 	ep.setBuffers(slot, op, iov)
 	ep.posted.Post(slot)
+	return nil
+}
+
+// allocPosted takes a slot for a receive that will be posted.
+func (ep *Endpoint) allocPosted(from Addr) (providers.Slot, error) {
+	if err := ep.canHear(from); err != nil {
+		return 0, err
+	}
+	if ep.posted.Len()+ep.msgs.srq.Len() >= ep.set.MaxPosted {
+		return 0, fierr.Again
+	}
+	return ep.core.AllocRx(false)
+}
+
+// canHear answers whether messages from a peer, or from any, can still arrive.
+func (ep *Endpoint) canHear(from Addr) error {
+	if from == AddrUnspec {
+		return nil
+	}
+	state := ep.peerOf(from)
+	if state.err != nil {
+		return state.err
+	}
+	if ep.broken > 0 {
+		return ep.hears(state)
+	}
 	return nil
 }
 
@@ -306,8 +321,8 @@ func (ep *Endpoint) discard(slot providers.Slot) {
 	ep.startRecv(slot, op, rxStray)
 }
 
-// Cancel takes back the oldest posted receive with this context (fi_cancel(3)),
-// which completes with ECANCELED. It answers ENOENT if there is none: it was
+// Cancel takes back the oldest posted receive with this context (fi_cancel(3)), of
+// tagged messages before untagged ones, which completes with ECANCELED. It answers ENOENT if there is none: it was
 // never posted, or a message has met it already.
 func (ep *Endpoint) Cancel(opContext any) error {
 	if opContext == nil || !reflect.ValueOf(opContext).Comparable() {
@@ -318,7 +333,7 @@ func (ep *Endpoint) Cancel(opContext any) error {
 	if err := ep.check(); err != nil {
 		return err
 	}
-	for slot := range ep.posted.All() {
+	for slot := range ep.allPosted() {
 		if same(ep.user(ep.rx.at(slot).ctx), opContext) {
 			ep.cancel(slot, fierr.ECanceled)
 			return nil
@@ -329,8 +344,12 @@ func (ep *Endpoint) Cancel(opContext any) error {
 
 // cancel fails one posted receive.
 func (ep *Endpoint) cancel(slot providers.Slot, why fierr.Errno) {
-	ep.posted.Cancel(slot)
 	op := ep.rx.at(slot)
+	if op.multi != nil {
+		ep.cancelMulti(op.multi, why)
+		return
+	}
+	ep.unpost(slot, op)
 	ep.failRx(op, why)
 	*op = rxOp{}
 	ep.core.ReleaseRx(slot)
@@ -342,8 +361,9 @@ func (ep *Endpoint) failRx(op *rxOp, why fierr.Errno) {
 	ctx := op.ctx
 	op.ctx, op.buf = nil, nil
 	e := ErrEntry{
-		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: op.tag, Src: op.from},
+		Entry: Entry{Context: ctx, Flags: op.kind() | FlagRecv, Tag: op.tag, Src: op.from},
 		Err:   why,
 	}
+	ep.endPiece(op, &e.Entry)
 	ep.fail(int(op.rail), e)
 }

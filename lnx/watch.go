@@ -217,7 +217,7 @@ func (ep *Endpoint) abandonSend(op *txOp, why fierr.Errno) {
 	op.ctx = nil
 	ep.stats[op.rail].Error()
 	ep.fail(int(op.rail), ErrEntry{
-		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: op.tag, Src: AddrUnspec},
+		Entry: Entry{Context: ctx, Flags: op.kind() | FlagSend, Tag: op.tag, Src: AddrUnspec},
 		Err:   why,
 	})
 }
@@ -227,6 +227,9 @@ func (ep *Endpoint) abandonSend(op *txOp, why fierr.Errno) {
 // broken connection and says so itself.
 func (ep *Endpoint) failRecvs(addr Addr) {
 	for slot := range ep.posted.Directed(uint64(addr)) {
+		ep.cancel(slot, fierr.EHostDown)
+	}
+	for slot := range ep.msgs.srq.Directed(uint64(addr)) {
 		ep.cancel(slot, fierr.EHostDown)
 	}
 	for _, chunk := range ep.rx.chunks {

@@ -10,6 +10,9 @@ type Stats struct {
 	// call (fi_tsend and its kin, fi_tinject and its kin). A call answered
 	// with FI_EAGAIN is not counted.
 	TSends, TInjects uint64
+	// Sends and Injects are the same of untagged messages (fi_send, fi_inject and
+	// their kin).
+	Sends, Injects uint64
 	// TxBytes is the payload of those messages.
 	TxBytes uint64
 	// RxExpected is messages that met a posted receive, RxUnexpected those
@@ -27,6 +30,12 @@ func (s *Stats) TSend(n uint64) { s.TSends++; s.TxBytes += n }
 // TInject counts an accepted tagged inject of n bytes.
 func (s *Stats) TInject(n uint64) { s.TInjects++; s.TxBytes += n }
 
+// Send counts an accepted untagged send of n bytes.
+func (s *Stats) Send(n uint64) { s.Sends++; s.TxBytes += n }
+
+// Inject counts an accepted untagged inject of n bytes.
+func (s *Stats) Inject(n uint64) { s.Injects++; s.TxBytes += n }
+
 // Expected counts an arrived message of n bytes that met a posted receive.
 func (s *Stats) Expected(n uint64) { s.RxExpected++; s.RxBytes += n }
 
@@ -40,6 +49,7 @@ func (s *Stats) Error() { s.Errors++ }
 func (s Stats) Sub(earlier Stats) Stats {
 	return Stats{
 		TSends: s.TSends - earlier.TSends, TInjects: s.TInjects - earlier.TInjects,
+		Sends: s.Sends - earlier.Sends, Injects: s.Injects - earlier.Injects,
 		TxBytes:    s.TxBytes - earlier.TxBytes,
 		RxExpected: s.RxExpected - earlier.RxExpected, RxUnexpected: s.RxUnexpected - earlier.RxUnexpected,
 		RxBytes: s.RxBytes - earlier.RxBytes,
@@ -49,6 +59,6 @@ func (s Stats) Sub(earlier Stats) Stats {
 
 // String is one line for logs.
 func (s Stats) String() string {
-	return fmt.Sprintf("tsend %d, tinject %d, tx %d B, expected %d, unexpected %d, rx %d B, errors %d",
-		s.TSends, s.TInjects, s.TxBytes, s.RxExpected, s.RxUnexpected, s.RxBytes, s.Errors)
+	return fmt.Sprintf("tsend %d, tinject %d, send %d, inject %d, tx %d B, expected %d, unexpected %d, rx %d B, errors %d",
+		s.TSends, s.TInjects, s.Sends, s.Injects, s.TxBytes, s.RxExpected, s.RxUnexpected, s.RxBytes, s.Errors)
 }

@@ -325,16 +325,14 @@ func (c *Core) Whose(slot providers.Slot) uint64 {
 func (c *Core) Send(rail int, op *providers.SendOp) error {
 	r, tx := handle(unsafe.Pointer(c.rails[rail].c)), handle(unsafe.Pointer(c.txAt(op.Slot)))
 	dest, tag, data, flags := C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags)
+	if op.Flags&providers.FlagMsg != 0 {
+		return c.sendMsg(r, tx, op)
+	}
 	if op.Count == 1 {
 		return hot("fi_tsend", int(C.gx_send(r, handle(op.IOV[0].Base), C.size_t(op.IOV[0].Len), dest, tag, data, flags, tx)))
 	}
 	c.scatter(op)
 	return hot("fi_tsendmsg", int(C.gx_sendv(r, C.size_t(op.Count), dest, tag, data, flags, tx)))
-}
-
-// Probe implements [providers.Prober].
-func (c *Core) Probe(rail int, dest uint64) error {
-	return hot("fi_inject", int(C.gx_probe(handle(unsafe.Pointer(c.rails[rail].c)), C.uint64_t(dest))))
 }
 
 // Lane implements [providers.Laner].

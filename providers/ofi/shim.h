@@ -147,6 +147,10 @@ ssize_t gx_send(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
 		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t tx);
 ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
 		 uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_send_msg(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
+		    uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_sendv_msg(uintptr_t rail, size_t count, uint64_t dest, uint64_t data,
+		     uint64_t flags, uintptr_t tx);
 ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);
 int gx_fetch(uintptr_t rx);
