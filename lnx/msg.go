@@ -52,17 +52,7 @@ func (ep *Endpoint) MSendMsg(m *Msg, flags Flags) error {
 // MRecv posts a receive (fi_recv(3)) for the oldest untagged message from the peer, or
 // from any with AddrUnspec; see TRecv.
 func (ep *Endpoint) MRecv(buf []byte, from Addr, opContext any) error {
-	ep.lock()
-	ep.one[0] = buf
-	var err error
-	if ep.hooks != nil {
-		err = ep.hooks.receive(intercept.OpRecv, &Msg{IOV: ep.one[:], Addr: from, Context: opContext}, FlagCompletion)
-	} else {
-		err = ep.postMsg(intercept.OpRecv, ep.one[:], from, opContext, false)
-	}
-	ep.one[0] = nil
-	ep.mu.Unlock()
-	return err
+	return ep.recv1(intercept.OpRecv, buf, from, 0, 0, opContext)
 }
 
 // MRecvV posts a receive into several buffers (fi_recvv(3)).

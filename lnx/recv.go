@@ -15,13 +15,21 @@ import (
 //
 // A message longer than buf fills it and completes with ETRUNC (see ErrEntry).
 func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, opContext any) error {
+	return ep.recv1(intercept.OpTRecv, buf, from, tag, ignore, opContext)
+}
+
+// recv1 posts a receive with one buffer. The scratch slice avoids an allocation for it.
+func (ep *Endpoint) recv1(o intercept.Op, buf []byte, from Addr, tag, ignore uint64, opContext any) error {
 	ep.lock()
 	ep.one[0] = buf
 	var err error
-	if ep.hooks != nil {
-		err = ep.hooks.receive(intercept.OpTRecv, &Msg{IOV: ep.one[:], Addr: from, Tag: tag, Ignore: ignore, Context: opContext}, FlagCompletion)
-	} else {
-		err = ep.post(intercept.OpTRecv, ep.one[:], from, tag, ignore, opContext, false)
+	switch {
+	case ep.hooks != nil:
+		err = ep.hooks.receive(o, &Msg{IOV: ep.one[:], Addr: from, Tag: tag, Ignore: ignore, Context: opContext}, FlagCompletion)
+	case untagged(o):
+		err = ep.postMsg(o, ep.one[:], from, opContext, false)
+	default:
+		err = ep.post(o, ep.one[:], from, tag, ignore, opContext, false)
 	}
 	ep.one[0] = nil
 	ep.mu.Unlock()
