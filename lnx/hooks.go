@@ -121,8 +121,10 @@ func (h *hooked) sendBase(c *intercept.Send) error {
 	if Flags(c.Flags)&FlagInject != 0 && size > ep.link.Info.InjectSize {
 		return tooLongToInject(c.Op, size, ep.link.Info.InjectSize)
 	}
-	s.op.tag, s.op.len = c.Tag, size
-	ep.op.Tag, ep.op.Data = c.Tag, c.Data
+	if !s.op.msg {
+		s.op.tag = c.Tag
+	}
+	s.op.len, ep.op.Tag, ep.op.Data = size, s.op.tag, c.Data
 	s.seen = c.Context
 	if err := ep.handOver(int(s.op.rail), s.op, c.IOV, Flags(c.Flags)); err != nil {
 		s.refused = err
@@ -142,7 +144,7 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 		f = h.recvBase
 	}
 	t := h.track(m.Context, -1)
-	t.quiet, t.multi = flags&FlagCompletion == 0, flags&FlagMultiRecv != 0
+	t.quiet = flags&FlagCompletion == 0
 	h.recv = intercept.Recv{
 		Op: o, From: uint64(m.Addr), IOV: m.IOV, Tag: m.Tag, Ignore: m.Ignore, Flags: uint64(flags), Context: t.user,
 	}
@@ -161,7 +163,6 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 	case err == nil:
 		t.seen = h.recv.Context
 		e := entryOf(result)
-		t.multi = false
 		e.Context, e.Flags = t, e.Flags|kindOf(untagged(o))|FlagRecv
 		if flags&FlagMultiRecv != 0 {
 			e.Flags |= FlagMultiRecv
@@ -186,9 +187,10 @@ func (h *hooked) recvBase(c *intercept.Recv) error {
 	}
 	t.seen = c.Context
 	t.handed = true // it can end within the call
+	t.multi = untagged(c.Op) && Flags(c.Flags)&FlagMultiRecv != 0
 	m := Msg{IOV: c.IOV, Addr: Addr(c.From), Tag: c.Tag, Ignore: c.Ignore, Context: t}
 	if err := h.ep.receive(c.Op, &m, Flags(c.Flags)); err != nil {
-		t.handed = false
+		t.handed, t.multi = false, false
 		return err
 	}
 	return nil

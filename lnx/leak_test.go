@@ -49,6 +49,7 @@ func life(t require.TestingT, c choice, round int, transfers bool) {
 		start(message{Size: size, Tag: 3})
 	}
 	both(func() bool { return b.unexpected() == seen+uint64(len(sizes)) })
+	lifeOfMsgs(t, a, b, toB, toA, transfers)
 	// a claim
 	p := &pending{}
 	require.NoError(t, b.ep.TRecvMsg(&lnx.Msg{Addr: toA, Tag: 3, Context: p}, lnx.FlagPeek|lnx.FlagClaim))

@@ -80,10 +80,12 @@ func (ep *Endpoint) takeWaiting(m *multiRecv, op *rxOp) {
 }
 
 func (ep *Endpoint) newMulti(slot providers.Slot) *multiRecv {
-	m := &multiRecv{}
-	if n := len(ep.msgs.free); n > 0 {
-		m, ep.msgs.free = ep.msgs.free[n-1], ep.msgs.free[:n-1]
+	n := len(ep.msgs.free)
+	if n == 0 {
+		return &multiRecv{slot: slot}
 	}
+	m := ep.msgs.free[n-1]
+	ep.msgs.free = ep.msgs.free[:n-1]
 	*m = multiRecv{slot: slot}
 	return m
 }
