@@ -82,6 +82,7 @@ race:
 plain:
 	@echo '== go test without -race'
 	@go test -count=1 -timeout 6m -run 'NoAllocation|TestOrder|OpenCloseLeak|Million|AtScale' ./lnx
+	@go test -count=1 -timeout 10m -run 'TestTraceOfMillions' ./cmd/lnx
 
 # golnx beside plain libfabric and C LNX, in the same minutes: docs/perf.md. ROUNDS,
 # ROWS (a regular expression for their names) and CPUS (as 0,1) change what is run.

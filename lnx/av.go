@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golnx/internal/doorbell"
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -55,7 +56,9 @@ type peerState struct {
 	settledAt int
 	// detour is the path that all messages take, in place of the policy's.
 	detour *path
-	why    []error // of the paths that are dead
+	bell   *doorbell.Ringer // nil if the peer has none, or is not local
+	mute   bool             // local, without a bell
+	why    []error          // of the paths that are dead
 }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
@@ -113,7 +116,11 @@ func (ep *Endpoint) meet(state *peerState, addr Addr, common []peer.Path) (err e
 	if state.rails, err = ep.sel.NewPeer(uint64(addr), state.railPaths()); err != nil {
 		return err
 	}
-	return ep.mapPaths(state, addr)
+	if err := ep.mapPaths(state, addr); err != nil {
+		return err
+	}
+	ep.meetBell(state)
+	return nil
 }
 
 // insertPaths tells the rails the peer's addresses. All of them have to take it:
@@ -138,6 +145,7 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 }
 
 func (ep *Endpoint) removePaths(state *peerState) {
+	ep.leaveBell(state)
 	for _, p := range state.paths {
 		if ep.core.Remove(p.rail, p.addr) != nil {
 			ep.stats[p.rail].Error()
@@ -274,7 +282,7 @@ func (ep *Endpoint) peerOf(addr Addr) *peerState {
 
 // makeBlob writes what Name answers, and keeps the rails' own addresses.
 func (ep *Endpoint) makeBlob() ([]byte, error) {
-	a := &peer.Address{Host: ep.self.Host, Ext: &peer.Extension{Node: ep.self.Node}}
+	a := &peer.Address{Host: ep.self.Host, Ext: &peer.Extension{Node: ep.self.Node, Bell: ep.bells.name()}}
 	// C LNX 2.1 sends to the first address of a provider only, which must not
 	// be one that it could mistake for its own.
 	for _, i := range loopbackLast(ep.core.Rails()) {

@@ -75,6 +75,7 @@ type Endpoint struct {
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
+	bells   bells
 	hooks   *hooked     // nil without consumers
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
@@ -168,17 +169,20 @@ func (ep *Endpoint) start() error {
 	}
 	ep.poll.init(ep.core)
 	fds, polled := ep.core.WaitFDs()
-	if err := ep.wait.open(fds, polled != 0, ep.watch.epfd); err != nil {
-		return err
+	if slices.ContainsFunc(ep.link.Rails, func(r providers.Info) bool { return r.NodeLocal }) {
+		ep.bells.open()
+	}
+	if err := ep.wait.open(fds, polled, ep.watch.epfd, ep.bells.own); err != nil {
+		return errors.Join(err, ep.bells.close())
 	}
 	var err error
 	if ep.blob, err = ep.makeBlob(); err != nil {
-		return errors.Join(err, ep.wait.close())
+		return errors.Join(err, ep.wait.close(), ep.bells.close())
 	}
 	if ep.hooks != nil {
 		own, err := peer.Decode(ep.blob)
 		if err != nil {
-			return errors.Join(err, ep.wait.close())
+			return errors.Join(err, ep.wait.close(), ep.bells.close())
 		}
 		ep.hooks.view.Address = own.String()
 	}
@@ -249,7 +253,13 @@ func (ep *Endpoint) Close() error {
 	}
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
-	return errors.Join(hooked, err, ep.watch.close(), ep.wait.close())
+	for p := range ep.peers.All() {
+		ep.leaveBell(p.Data)
+	}
+	for _, state := range ep.left {
+		ep.leaveBell(state)
+	}
+	return errors.Join(hooked, err, ep.watch.close(), ep.wait.close(), ep.bells.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may

@@ -74,6 +74,25 @@ func (h *hooked) untrack(t *tracked) {
 	h.free = append(h.free, t)
 }
 
+// sendOne is the rest of Endpoint.send with hooks.
+func (h *hooked) sendOne(path *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) error {
+	ep, slot := h.ep, h.ep.op.Slot
+	switch replaced, provider, err := h.handOver(path, op, o, iov, flags); {
+	case provider:
+		return ep.refused(o, path, op, err)
+	case err != nil:
+		ep.dropTx(slot, op)
+		return err
+	case replaced:
+		e, quiet := Entry{Context: op.ctx, Flags: op.kind() | FlagSend, Tag: op.tag, Src: AddrUnspec}, op.quiet
+		ep.dropTx(slot, op)
+		ep.finish(path.rail, e, quiet)
+	default:
+		ep.accepted(path, op, flags)
+	}
+	return nil
+}
+
 // handOver sends what stands in ep.op, through the hooks of the rail. It answers
 // whether a hook took the message in place of the provider, and whether an error is
 // the provider's own.

@@ -115,6 +115,9 @@ func (ep *Endpoint) another(state *peerState, p *path, err error) error {
 	if err == fierr.Again {
 		ep.poll.busy(p.rail)
 		ep.progress(1)
+		if state.bell != nil && ep.wait.polled&(1<<p.rail) != 0 {
+			state.bell.Ring() // it asked to connect, or its queue is full
+		}
 		if state.sends > 0 || ep.link.Rails[p.rail].NodeLocal {
 			return err // the peer is slow to receive; if it is dead the watcher says so
 		}

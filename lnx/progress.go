@@ -182,6 +182,9 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	if len(ep.starting) > 0 { // given up by the provider before it could start
 		ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == c.Slot })
 	}
+	if c.Len > ep.inject[c.Rail] && ep.wait.polled&(1<<c.Rail) != 0 {
+		ep.ring(from) // its sender waits to hear that it has arrived
+	}
 	if state != rxActive {
 		ep.freeRx(c.Slot, op)
 		return

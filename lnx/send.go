@@ -136,67 +136,72 @@ func (ep *Endpoint) tsend1(op intercept.Op, buf []byte, to Addr, tag, data uint6
 
 // send starts one message, under the lock.
 func (ep *Endpoint) send(o intercept.Op, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
-	if err := ep.check(); err != nil {
+	path, op, err := ep.prepare(o, iov, to, tag, data, flags, opContext, quiet)
+	if err != nil {
 		return err
+	}
+	if ep.hooks != nil {
+		return ep.hooks.sendOne(path, op, o, iov, flags)
+	}
+	if err := ep.handOver(path.rail, op, iov, flags); err != nil {
+		return ep.refused(o, path, op, err)
+	}
+	ep.accepted(path, op, flags)
+	return nil
+}
+
+// prepare describes a message in ep.op and takes a slot for it, or says why it cannot be
+// sent.
+func (ep *Endpoint) prepare(o intercept.Op, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) (*path, *txOp, error) {
+	if err := ep.check(); err != nil {
+		return nil, nil, err
 	}
 	state := ep.peerOf(to)
 	if state == nil {
-		return unknownAddr(callName(o), to)
+		return nil, nil, unknownAddr(callName(o), to)
 	}
 	if state.err != nil {
-		return state.err
+		return nil, nil, state.err
 	}
 	size, err := ep.setIOV(o, iov)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if flags&FlagInject != 0 && size > ep.link.Info.InjectSize {
-		return tooLongToInject(o, size, ep.link.Info.InjectSize)
+		return nil, nil, tooLongToInject(o, size, ep.link.Info.InjectSize)
 	}
 	if ep.cq.full() {
-		return fierr.Again
+		return nil, nil, fierr.Again
 	}
 	if ep.sends >= ep.set.MaxSends {
 		ep.progress(1)
-		return fierr.Again
+		return nil, nil, fierr.Again
 	}
 	path, err := ep.choose(state, size)
 	if err != nil {
-		return fmt.Errorf("%s: %w", callName(o), err)
+		return nil, nil, fmt.Errorf("%s: %w", callName(o), err)
 	}
 	slot, err := ep.core.AllocTx()
 	if err != nil {
 		ep.progress(1)
-		return err
+		return nil, nil, err
 	}
-	r := path.rail
 	op := ep.tx.at(slot)
 	ep.seq++
-	op.ctx, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, to, size, tag, ep.seq, int8(r), quiet
+	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, state, to, size, tag, ep.seq, int8(path.rail), quiet
 	op.msg = untagged(o)
 	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = path.addr, tag, data, slot
-	if ep.hooks == nil {
-		if err := ep.handOver(r, op, iov, flags); err != nil {
-			ep.dropTx(slot, op)
-			return ep.unsent(o, state, path, err)
-		}
-	} else if replaced, provider, err := ep.hooks.handOver(path, op, o, iov, flags); err != nil {
-		ep.dropTx(slot, op)
-		if provider {
-			err = ep.unsent(o, state, path, err)
-		}
-		return err
-	} else if replaced {
-		ctx := op.ctx
-		ep.dropTx(slot, op)
-		ep.finish(r, Entry{Context: ctx, Flags: kindOf(untagged(o)) | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
-		return nil
-	}
+	return path, op, nil
+}
+
+// accepted notes that a rail has taken the message of op.
+func (ep *Endpoint) accepted(path *path, op *txOp, flags Flags) {
+	state, r := op.peer, path.rail
 	state.refused = nil
 	path.up(state)
 	state.sends++
 	ep.sends++
-	ep.peers.Acquire(peer.Addr(to))
+	ep.peers.Acquire(peer.Addr(op.to))
 	switch {
 	case op.msg:
 		ep.countMsg(path, op, flags)
@@ -206,11 +211,26 @@ func (ep *Endpoint) send(o intercept.Op, iov [][]byte, to Addr, tag, data uint64
 		ep.stats[r].TSend(op.len)
 	}
 	ep.poll.busy(r)
-	return nil
+	if state.bell != nil && ep.wait.polled&(1<<r) != 0 {
+		state.bell.Ring()
+	}
+}
+
+// refused takes the message in ep.op back, which its rail has not taken.
+func (ep *Endpoint) refused(o intercept.Op, path *path, op *txOp, err error) error {
+	state := op.peer
+	ep.dropTx(ep.op.Slot, op)
+	return ep.unsent(o, state, path, err)
 }
 
 // handOver gives the message in ep.op to its provider.
 func (ep *Endpoint) handOver(r int, op *txOp, iov [][]byte, flags Flags) error {
+	ep.pin(r, op, iov, flags)
+	return ep.core.Send(r, &ep.op)
+}
+
+// pin holds the buffers of the message in ep.op for its provider.
+func (ep *Endpoint) pin(r int, op *txOp, iov [][]byte, flags Flags) {
 	ep.op.Flags = uint64(flags & FlagRemoteCQData)
 	if op.msg {
 		ep.op.Flags |= providers.FlagMsg
@@ -225,7 +245,6 @@ func (ep *Endpoint) handOver(r int, op *txOp, iov [][]byte, flags Flags) error {
 		op.pinned = true
 	}
 	op.state = txActive
-	return ep.core.Send(r, &ep.op)
 }
 
 // callName is the method of an operation, for errors.
@@ -267,6 +286,6 @@ func (ep *Endpoint) dropTx(slot providers.Slot, op *txOp) {
 		op.pin.Unpin()
 		op.pinned = false
 	}
-	op.ctx, op.state = nil, txFree
+	op.ctx, op.peer, op.state = nil, nil, txFree
 	ep.core.FreeTx(slot)
 }

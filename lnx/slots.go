@@ -63,6 +63,7 @@ const (
 type txOp struct {
 	ctx    any
 	pin    runtime.Pinner
+	peer   *peerState
 	to     Addr
 	len    uint64
 	tag    uint64

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"golnx/internal/doorbell"
 	"golnx/providers/fierr"
 )
 
@@ -38,6 +39,7 @@ type waiters struct {
 	wakeFD  int
 	fds     []unix.PollFd
 	nap     time.Duration
+	polled  uint64 // rails without a descriptor
 
 	mu       sync.Mutex
 	list     []*waiter
@@ -152,15 +154,18 @@ func (w *waiters) wakeAll() {
 	w.ringLocked()
 }
 
-func (w *waiters) open(fds []int, polled bool, deaths int) (err error) {
+func (w *waiters) open(fds []int, polled uint64, deaths int, bell *doorbell.Bell) (err error) {
 	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return err
 	}
 	for _, fd := range append([]int{w.wakeFD, deaths}, fds...) {
 		w.fds = append(w.fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
-	w.nap = napFD
-	if polled {
+	if bell != nil {
+		w.fds = append(w.fds, unix.PollFd{Fd: int32(bell.FD()), Events: unix.POLLIN})
+	}
+	w.nap, w.polled = napFD, polled
+	if polled != 0 {
 		w.nap = napPolled
 	}
 	return nil
@@ -258,12 +263,44 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 		if !armed && ctx.Done() != nil {
 			armed, stop = true, context.AfterFunc(ctx, ep.wait.ring)
 		}
-		if ep.sleep(ep.wait.nap, over) {
+		if ep.nap(over) {
 			i = 0 // something happened: more is likely
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+	}
+}
+
+// nap sleeps as long as may be, and answers whether there is something to do.
+func (ep *Endpoint) nap(over func() bool) bool {
+	ep.mu.Lock()
+	if ep.closed.Load() || !ep.belled() {
+		ep.mu.Unlock()
+		return ep.sleep(ep.wait.nap, over)
+	}
+	ep.bells.own.Arm()
+	came := ep.came() // before it was armed
+	ep.mu.Unlock()
+	defer ep.disarm()
+	return came || ep.sleep(ep.bells.nap, over)
+}
+
+// came looks once more at the rails without a descriptor, under the lock.
+func (ep *Endpoint) came() bool {
+	before := ep.arrivals
+	n := ep.core.Progress(ep.wait.polled)
+	ep.settle()
+	return n > 0 || ep.arrivals != before
+}
+
+// disarm says that the endpoint is awake.
+func (ep *Endpoint) disarm() {
+	ep.mu.Lock()
+	defer ep.mu.Unlock()
+	if !ep.closed.Load() {
+		ep.bells.own.Disarm()
+		ep.bells.own.Drain()
 	}
 }
 
@@ -299,9 +336,11 @@ func (ep *Endpoint) sleep(nap time.Duration, over func() bool) bool {
 // Wait is Read that waits for a completion (fi_cq_sread(3)). It ends with EAGAIN
 // after Signal, and with the context's error.
 //
-// While it waits it drives all rails: it spins for a moment, then sleeps on the
-// rails' descriptors, or, with a rail that has none, as shm, for at most 250 µs
-// at a time.
+// While it waits it drives all rails: it spins for a moment, then sleeps on the rails'
+// descriptors, for at most 10 ms at a time, which bounds what a provider forgets to
+// signal. shm has no descriptor: local peers that are endpoints of this package wake
+// the sleeper, which looks by itself every 5 ms; while a local peer is something else,
+// as C LNX, or a transfer is under way, it looks every 250 µs.
 func (q *CQ) Wait(ctx context.Context, entries []Entry) (int, error) {
 	if h := q.ep.hooks; h != nil && h.waits {
 		return h.wait(ctx, entries)

@@ -12,10 +12,9 @@ import (
 	"golnx/providers/fierr"
 )
 
-// waiting starts CQ.Wait and gives it time to sleep: it returns the channel of the
-// outcome once the wait has lasted longer than the spinning at its start.
-func waiting(t *testing.T, ctx context.Context, ep *lnx.Endpoint, entries []lnx.Entry) chan error {
-	t.Helper()
+// waiting starts CQ.Wait, which may not have begun when this returns, and answers the
+// channel of its outcome.
+func waiting(ctx context.Context, ep *lnx.Endpoint, entries []lnx.Entry) chan error {
 	c := make(chan error, 1)
 	go func() {
 		n, err := ep.CQ().Wait(ctx, entries)
@@ -27,6 +26,8 @@ func waiting(t *testing.T, ctx context.Context, ep *lnx.Endpoint, entries []lnx.
 	return c
 }
 
+// Whatever ends CQ.Wait does so at any moment: before the wait has begun, while it
+// spins or while it sleeps, for any number of callers.
 func TestWaitEnds(t *testing.T) {
 	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo"} {
 		t.Run(links, func(t *testing.T) {
@@ -39,7 +40,7 @@ func TestWaitEnds(t *testing.T) {
 			for range 20 {
 				// Another call than Wait's own makes the message complete.
 				require.NoError(t, n.ep.TRecv(buf, self, 1, 0, "recv"))
-				c := waiting(t, ctx, n.ep, entries)
+				c := waiting(ctx, n.ep, entries)
 				n.until(func() bool { return n.ep.TInject(buf, self, 1) == nil })
 				require.NoError(t, inTime(t, func() error { return <-c }))
 				require.Equal(t, "recv", entries[0].Context)
@@ -60,7 +61,7 @@ func TestWaitEnds(t *testing.T) {
 					wctx = t.Context()
 				}
 				for range 3 {
-					all = append(all, waiting(t, wctx, n.ep, entries[:1:1]))
+					all = append(all, waiting(wctx, n.ep, entries[:1:1]))
 				}
 				ended := inTime(t, func() (errs []error) {
 					// A signal ends only the waits that have begun.

@@ -81,6 +81,9 @@ type Extension struct {
 	Node  Node
 	// Rails[i] describes Entries[i].
 	Rails []Rail
+	// Bell says how to wake the endpoint when it sleeps beside shared memory; nil if
+	// that is not possible. At most 64 bytes, which mean nothing to this package.
+	Bell []byte
 }
 
 // Rail describes the core endpoint behind one entry.
@@ -184,7 +187,7 @@ func (a *Address) As(layout Layout) (*Address, error) {
 	}
 	out := &Address{Host: a.Host, Layout: layout}
 	if a.Ext != nil {
-		out.Ext = &Extension{Flags: a.Ext.Flags, Node: a.Ext.Node}
+		out.Ext = &Extension{Flags: a.Ext.Flags, Node: a.Ext.Node, Bell: bytes.Clone(a.Ext.Bell)}
 	}
 	for _, i := range wireOrder(names, layout) {
 		out.Entries = append(out.Entries, Entry{Name: names[i], Addr: bytes.Clone(a.Entries[i].Addr)})
@@ -258,6 +261,9 @@ func (a *Address) validate() error {
 func (a *Address) validateExt(fail func(string, ...any) error) error {
 	if a.Ext == nil {
 		return nil
+	}
+	if n := len(a.Ext.Bell); n > maxBell {
+		return fail("a bell of %d bytes, want at most %d", n, maxBell)
 	}
 	for i, r := range a.Ext.Rails {
 		if err := errors.Join(checkName(r.Provider), checkName(r.Fabric)); err != nil {

@@ -85,6 +85,9 @@ func drawAddress(t *rapid.T) *Address {
 	n := rapid.IntRange(1, 5).Draw(t, "entries")
 	if rapid.Bool().Draw(t, "extension") {
 		a.Ext = &Extension{Flags: Flags(rapid.Uint64().Draw(t, "flags")), Node: Node{PID: rapid.Uint32().Draw(t, "pid"), UID: rapid.Uint32().Draw(t, "uid")}}
+		if bell := rapid.SliceOfN(rapid.Byte(), 0, 64).Draw(t, "bell"); len(bell) > 0 {
+			a.Ext.Bell = bell
+		}
 	}
 	names := rapid.SampledFrom([]string{"tcp;ofi_rxm", "cxi", "10.0.1.0/24", "efa-direct"})
 	size := rapid.IntRange(1, 32).Draw(t, "size")

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -29,6 +30,9 @@ const (
 	tagFlags = 1 // uint64
 	tagNode  = 2 // see appendNode
 	tagRail  = 3 // one for each entry, see appendRail
+	tagBell  = 4 // 1 to maxBell bytes, if there is one
+
+	maxBell = 64
 
 	nodeSize = 16 + 5*8 + 2*4
 	railSize = 2 + 4 + 8 + 4 // before the three strings
@@ -44,6 +48,9 @@ func appendExtension(b []byte, a *Address) []byte {
 	b = appendField(b, tagNode, appendNode(nil, &a.Ext.Node))
 	for i := range a.Ext.Rails {
 		b = appendField(b, tagRail, appendRail(nil, i, &a.Ext.Rails[i]))
+	}
+	if len(a.Ext.Bell) > 0 {
+		b = appendField(b, tagBell, a.Ext.Bell)
 	}
 	return b
 }
@@ -173,6 +180,11 @@ func (r *fieldReader) field(tag uint16, v []byte, at int) error {
 		n.UID = binary.LittleEndian.Uint32(v[60:])
 	case tagRail:
 		return r.rail(v, at)
+	case tagBell:
+		if r.ext.Bell != nil || len(v) < 1 || len(v) > maxBell {
+			return r.d.fail(at, "bell", fmt.Sprintf("%d bytes, seen before: %t", len(v), r.ext.Bell != nil), fmt.Sprintf("1 to %d bytes, once", maxBell))
+		}
+		r.ext.Bell = bytes.Clone(v)
 	}
 	return nil
 }

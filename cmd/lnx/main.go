@@ -24,14 +24,16 @@ import (
 type cli struct {
 	Verbose bool `short:"v" help:"Tell on standard error what is done."`
 
-	Info    infoCmd    `cmd:"" help:"Show what can be linked on this machine, and what is left out and why."`
-	Demo    demoCmd    `cmd:"" help:"Exchange verified messages between two processes, over shared memory and over the network."`
-	Perf    perfCmd    `cmd:"" help:"Measure latency, message rate or bandwidth between two processes."`
-	Plan    planCmd    `cmd:"" help:"Foretell which rail every message takes, and say why."`
-	Trace   traceCmd   `cmd:"" help:"Show what the op timer recorded: as a table, a page, figures, a database or a trace for Perfetto."`
-	Flags   flagsCmd   `cmd:"" help:"Show what programs asked libfabric for and what they were granted, as they recorded it."`
-	Doctor  doctorCmd  `cmd:"" help:"Look for what keeps links from working, and clean up after killed processes."`
-	Version versionCmd `cmd:"" help:"Show the versions of golnx and libfabric."`
+	Info     infoCmd     `cmd:"" help:"Show what can be linked on this machine, and what is left out and why."`
+	Demo     demoCmd     `cmd:"" help:"Exchange verified messages between two processes, over shared memory and over the network."`
+	Perf     perfCmd     `cmd:"" help:"Measure latency, message rate or bandwidth between two processes."`
+	Plan     planCmd     `cmd:"" help:"Foretell which rail every message takes, and say why."`
+	Trace    traceCmd    `cmd:"" help:"Show what the op timer recorded: as a table, a page, figures, a database or a trace for Perfetto."`
+	Run      runCmd      `cmd:"" help:"Start a program some times over, as ranks with the nearest NIC each."`
+	Flags    flagsCmd    `cmd:"" help:"Show what programs asked libfabric for and what they were granted, as they recorded it."`
+	Counters countersCmd `cmd:"" help:"Say what the counters of HPE Cassini NICs count, as far as is known."`
+	Doctor   doctorCmd   `cmd:"" help:"Look for what keeps links from working, and clean up after killed processes."`
+	Version  versionCmd  `cmd:"" help:"Show the versions of golnx and libfabric."`
 
 	Bench    benchCmd `cmd:"" hidden:"" help:"Measure beside plain libfabric in C, and compare."`
 	PerfPeer peerCmd  `cmd:"" hidden:"" help:"The other end of perf and demo, which start it."`
@@ -120,9 +122,12 @@ func testHelp() string {
 // exitCode prints an error, a line for each cause, and answers the code.
 func (a *app) exitCode(err error) int {
 	var usage usageError
+	var ranks exitStatus
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &ranks):
+		return int(ranks)
 	case errors.Is(err, errQuiet):
 		return exitFailed
 	case a.ctx.Err() != nil:

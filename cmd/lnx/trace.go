@@ -56,7 +56,7 @@ func reading(a *app, run *trace.Run, all bool) (*trace.Progress, func()) {
 // tellNotes tells what is wrong with the files.
 func tellNotes(a *app, run *trace.Run) {
 	for _, n := range run.Notes() {
-		a.print("note: " + n)
+		a.print("note: " + printable(n))
 	}
 }
 
@@ -122,7 +122,7 @@ func (c *traceSummaryCmd) printJSON(a *app, rows []*trace.Row) error {
 }
 
 func (c *traceSummaryCmd) printTable(a *app, run *trace.Run, rows []*trace.Row) error {
-	t := ui.NewTable(fmt.Sprintf("%s, %d ranks", orDash(strings.Join(run.Names(), ", ")), len(run.Ranks)),
+	t := ui.NewTable(fmt.Sprintf("%s, %d ranks", orDash(printable(strings.Join(run.Names(), ", "))), len(run.Ranks)),
 		"count", "failed", "bytes", "p50", "p99", "max")
 	head := []any{"rail", "from NIC", "to NIC"}
 	if c.Ranks {

@@ -203,7 +203,7 @@ func (a *analyser) op(op *Op) {
 		a.Start, a.End = op.Start, op.End
 	}
 	a.Start, a.End = min(a.Start, op.Start), max(a.End, op.End)
-	a.Ops, a.Bytes = a.Ops+1, a.Bytes+op.Bytes
+	a.Ops, a.Bytes = a.Ops+1, plus(a.Bytes, op.Bytes)
 	if op.Status != 0 {
 		a.Failed++
 	}
@@ -212,7 +212,7 @@ func (a *analyser) op(op *Op) {
 
 	rail := a.railOf(op.Link.Path)
 	r := a.Rails[rail]
-	r.Ops, r.Bytes = r.Ops+1, r.Bytes+op.Bytes
+	r.Ops, r.Bytes = r.Ops+1, plus(r.Bytes, op.Bytes)
 	r.Cells.at(op.End).complete(op.Duration())
 	a.Line.spread(op.Start, op.End, func(cell int, share float64) { r.Cells.cells[cell].Bytes += share * float64(op.Bytes) })
 	a.picker.add(chosen{

@@ -50,7 +50,7 @@ func (t *traffic) add(op *Op) {
 		way = &t.count.in
 	}
 	way.ops++
-	way.bytes += op.Bytes
+	way.bytes = plus(way.bytes, op.Bytes)
 }
 
 // isRead tells operations whose data comes from the peer: read, readv, readmsg.
@@ -105,7 +105,7 @@ func (t *traffic) matrix(labels []string, ends func(*Link) (from, to int)) *Matr
 		}{{[2]int{from, to}, c.out}, {[2]int{to, from}, c.in}} {
 			if way.ops > 0 {
 				sum := sums[way.cell]
-				sums[way.cell] = flow{sum.ops + way.ops, sum.bytes + way.bytes}
+				sums[way.cell] = flow{sum.ops + way.ops, plus(sum.bytes, way.bytes)}
 				unknown = unknown || labels[way.cell[0]] == unknownLabel || labels[way.cell[1]] == unknownLabel
 			}
 		}
@@ -132,7 +132,7 @@ func grouped(labels []string, sums map[[2]int]flow) *Matrix {
 		merged := map[[2]int]flow{}
 		for cell, f := range sums {
 			to := [2]int{cell[0] / per, cell[1] / per}
-			merged[to] = flow{merged[to].ops + f.ops, merged[to].bytes + f.bytes}
+			merged[to] = flow{merged[to].ops + f.ops, plus(merged[to].bytes, f.bytes)}
 		}
 		sums = merged
 	}

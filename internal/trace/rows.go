@@ -60,6 +60,7 @@ func (r *Run) Ops(ctx context.Context, p *Progress, f func(*Op) error) error {
 		op := Op{Row: -1}
 		err := each(r, k.Ops, timer.OpenOps, &reading{ctx, p}, func(row *timer.Op) error {
 			op.Op, op.Row = *row, op.Row+1
+			op.Start, op.End, op.Bytes = max(op.Start, 0), max(op.End, 0), max(op.Bytes, 0) // -1 is no time, and no length
 			if op.Link == nil || op.Link.ID != row.Link {
 				op.Link = r.linkOf(k, row.Link)
 			}
@@ -75,7 +76,11 @@ func (r *Run) Ops(ctx context.Context, p *Progress, f func(*Op) error) error {
 // Samples calls f with every value of every counter, rank after rank.
 func (r *Run) Samples(ctx context.Context, p *Progress, f func(*Rank, *timer.NICSample) error) error {
 	for _, k := range r.Ranks {
-		if err := each(r, k.NIC, timer.OpenNIC, &reading{ctx, p}, func(s *timer.NICSample) error { return f(k, s) }); err != nil {
+		err := each(r, k.NIC, timer.OpenNIC, &reading{ctx, p}, func(s *timer.NICSample) error {
+			s.Time = max(s.Time, 0)
+			return f(k, s)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -85,7 +90,11 @@ func (r *Run) Samples(ctx context.Context, p *Progress, f func(*Rank, *timer.NIC
 // Gaps calls f with every time in which nobody read a completion queue.
 func (r *Run) Gaps(ctx context.Context, p *Progress, f func(*Rank, *timer.CQGap) error) error {
 	for _, k := range r.Ranks {
-		if err := each(r, k.CQGaps, timer.OpenCQGaps, &reading{ctx, p}, func(g *timer.CQGap) error { return f(k, g) }); err != nil {
+		err := each(r, k.CQGaps, timer.OpenCQGaps, &reading{ctx, p}, func(g *timer.CQGap) error {
+			g.Start, g.End = max(g.Start, 0), max(g.End, 0)
+			return f(k, g)
+		})
+		if err != nil {
 			return err
 		}
 	}

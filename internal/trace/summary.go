@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -57,6 +58,14 @@ func (r *Row) Distribution() []Bar {
 	return bars
 }
 
+// plus adds what is not negative; a sum that would be too large is the largest number.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 // Summary sums up operations.
 type Summary struct {
 	byRank bool
@@ -93,7 +102,7 @@ func (s *Summary) add(op *Op) {
 	}
 	r, d := s.row, op.Duration()
 	r.Count++
-	r.Bytes += op.Bytes
+	r.Bytes = plus(r.Bytes, op.Bytes)
 	r.Max = max(r.Max, d)
 	if op.Status != 0 {
 		r.Failed++

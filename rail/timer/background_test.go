@@ -68,23 +68,30 @@ func TestNICsOfRails(t *testing.T) {
 	ts := new(tickers)
 	cfg := Config{NIC: true, NICCounters: []string{"rx_*"}}
 	r, hooks := start(t, cfg, Env{Ticker: ts.ticker, Sources: []nic.Source{watched{nic.Network{Root: root}, sampled}}})
-	newWorld(t, 1, hooks, "eth1", "shm")
+	w := newWorld(t, 1, hooks, "eth1", "shm")
 	<-sampled
 	put("eth1", "rx_bytes", "11")
 	ts.of(defaultNICEvery) <- time.Time{}
 	<-sampled
+	written := func() (values []uint64) {
+		samples, bad, _ := read(t, OpenNIC, nicFile.path(r.cfg.Dir, 0))
+		require.Empty(t, bad)
+		for _, s := range samples {
+			require.Equal(t, "eth1", s.Device)
+			require.Equal(t, "rx_bytes", s.Counter)
+			values = append(values, s.Value)
+		}
+		return values
+	}
+	ts.of(defaultNICEvery) <- time.Time{}
+	<-sampled // the same again, which waits
+	go func() { <-sampled }()
+	w.closing(hooks) // reads once more, and writes it
+	require.Equal(t, []uint64{10, 11, 11}, written())
 	go func() { <-sampled }()
 	require.NoError(t, r.Close())
 	require.Equal(t, 2, ts.stopped)
-	samples, bad, _ := read(t, OpenNIC, nicFile.path(r.cfg.Dir, 0))
-	require.Empty(t, bad)
-	var values []uint64
-	for _, s := range samples {
-		require.Equal(t, "eth1", s.Device)
-		require.Equal(t, "rx_bytes", s.Counter)
-		values = append(values, s.Value)
-	}
-	require.Equal(t, []uint64{10, 11, 11}, values)
+	require.Equal(t, []uint64{10, 11, 11, 11}, written())
 }
 
 func TestNoNIC(t *testing.T) {

@@ -171,11 +171,3 @@ func (w *world) closing(hooks []*intercept.Hooks) {
 		}
 	}))
 }
-
-// withoutDir puts another directory into a meta file, and takes the spaces at its end
-// away.
-func withoutDir(t testing.TB, text []byte, dir string) []byte {
-	require.Len(t, text, metaRoom)
-	text = bytes.Replace(text, []byte(dir), []byte("out"), 1)
-	return append(bytes.TrimRight(text, " \n"), '\n')
-}

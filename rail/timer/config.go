@@ -49,8 +49,8 @@ type RankRange struct{ First, Last int }
 const defaultNICEvery = 10 * time.Millisecond
 
 // FromEnv answers the configuration that the environment asks for; nil, and no error,
-// if INTERCEPT_TIMER_DIR is not set or empty. lookup is os.LookupEnv, or what stands for
-// it in a test. The error names the variable, what it has, and what it may have.
+// if INTERCEPT_TIMER_DIR is not set or empty. lookup is that of package os, or what stands
+// for it in a test. The error names the variable, what it has, and what it may have.
 func FromEnv(lookup func(string) (string, bool)) (*Config, error) {
 	if dir, _ := lookup(dirKnob); dir == "" {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"golnx/providers/fierr"
 	"golnx/rail/intercept"
 )
 
@@ -50,9 +51,38 @@ func direct(t testing.TB, cfg Config) (op func(), close func()) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	op, end := direct(t, Config{CQGap: 1})
-	defer end()
-	require.Zero(t, testing.AllocsPerRun(1000, op))
+	for _, cfg := range []Config{{CQGap: 1}, {OpsMinBytes: 9}, {OpsBytes: 1024}} {
+		op, end := direct(t, cfg)
+		require.Zero(t, testing.AllocsPerRun(1000, op), "%+v", cfg)
+		end()
+	}
+}
+
+// Nor do calls that have to be tried again, remote memory access and waiting.
+func TestNoAllocationOtherPaths(t *testing.T) {
+	r, hooks := start(t, Config{CQGap: 1}, Env{})
+	w := newWorld(t, 1, hooks, "eth0")
+	h, rail := hooks[0], w.view.Rails[0]
+	send := intercept.Send{Op: intercept.OpTSend, To: w.to[0], Context: w}
+	again := func(*intercept.Send) error { return fierr.Again }
+	write := intercept.RMA{Op: intercept.OpWrite, To: w.to[0]}
+	var done intercept.Completion
+	accept := func(c *intercept.RMA) error { done.Context = c.Context; return nil }
+	wait := func([]intercept.Entry) (int, error) { return 0, nil }
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		if h.TSend(rail, &send, again) == nil || send.Context != w {
+			panic("not refused")
+		}
+		write.Context = w
+		if h.Write(rail, &write, accept) != nil {
+			panic("refused")
+		}
+		h.Complete(rail, &done)
+		_, _ = h.CQWait(w.view, nil, wait)
+	}))
+	require.NoError(t, r.Close())
+	ops, _, _ := recorded(t, r)
+	require.Len(t, ops, 1001)
 }
 
 // The cost of an operation: send, one read of the CQ, completion.

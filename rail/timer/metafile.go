@@ -1,26 +1,20 @@
 package timer
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 )
 
-// metaRoom is what the meta file takes from the beginning, with spaces at its end, so
-// that its last version can be written when the disk is full.
-const metaRoom = 4096
-
-type metaWriter struct {
-	file *os.File
-	size int
-}
+// metaWriter writes the meta file anew in its place: it stays within the file system's
+// first block, so that its last version can be written when the disk is full.
+type metaWriter struct{ file *os.File }
 
 func newMetaWriter(path string) (*metaWriter, error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
 	}
-	return &metaWriter{file: f, size: metaRoom}, nil
+	return &metaWriter{f}, nil
 }
 
 func (m *metaWriter) write(meta *Meta) error {
@@ -28,10 +22,10 @@ func (m *metaWriter) write(meta *Meta) error {
 	if err != nil {
 		return err
 	}
-	m.size = max(m.size, len(text)+1)
-	text = append(text, bytes.Repeat([]byte{' '}, m.size-len(text)-1)...)
-	_, err = m.file.WriteAt(append(text, '\n'), 0)
-	return err
+	if _, err := m.file.WriteAt(append(text, '\n'), 0); err != nil {
+		return err
+	}
+	return m.file.Truncate(int64(len(text) + 1))
 }
 
 // meta answers the state of things. With a reason they are at their end.

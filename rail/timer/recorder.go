@@ -17,14 +17,11 @@ import (
 // Env is what a recorder gets from whoever makes it.
 type Env struct {
 	// Clock answers Unix nanoseconds and never goes back. Two calls of it are most of
-	// what the timer costs; this is the cheapest:
-	//
-	//	base := time.Now()
-	//	unix := base.UnixNano()
-	//	clock := func() int64 { return unix + int64(time.Since(base)) }
+	// what the timer costs. The example of the package has the cheapest: the wall clock
+	// once, and what has passed since by the monotonic one.
 	Clock func() int64
 	// Ticker answers a channel with a value every d, and what stops it: the C and
-	// Stop of time.NewTicker. Without one, what is recorded is written when it has
+	// Stop of a time.Ticker. Without one, what is recorded is written when it has
 	// become much, when an endpoint closes, and in the end; there are no NIC counters
 	// then.
 	Ticker func(d time.Duration) (ticks <-chan time.Time, stop func())
@@ -154,8 +151,12 @@ func (r *Recorder) start() {
 	}
 }
 
-// Flush writes what has completed until now, and waits for it.
+// Flush writes what has completed until now, reads the NICs once more, and waits until
+// all of it is in the files.
 func (r *Recorder) Flush() {
+	if r.sampler != nil {
+		r.sampler.flush()
+	}
 	written := make(chan struct{})
 	select {
 	case r.flushes <- written:

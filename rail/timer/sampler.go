@@ -22,6 +22,9 @@ type sampler struct {
 	mu     sync.Mutex
 	wanted map[string]bool // NICs of rails; false for those that are open
 	wake   chan struct{}
+
+	flushes chan chan struct{}
+	done    chan struct{}
 }
 
 // sampled is a NIC under observation.
@@ -43,7 +46,7 @@ type reading struct {
 }
 
 func newSampler(r *Recorder) (*sampler, error) {
-	s := &sampler{r: r, wanted: map[string]bool{}, wake: make(chan struct{}, 1)}
+	s := &sampler{r: r, wanted: map[string]bool{}, wake: make(chan struct{}, 1), flushes: make(chan chan struct{}), done: make(chan struct{})}
 	names, err := s.named()
 	if err != nil {
 		return nil, err
@@ -102,15 +105,21 @@ func (s *sampler) want(rails []*intercept.Rail) {
 func (s *sampler) run() {
 	ticks, stop := s.r.env.Ticker(s.r.cfg.NICEvery)
 	defer stop()
-	for s.sample(); !s.table.ended; s.sample() {
+	defer close(s.done)
+	s.sample()
+	for !s.table.ended {
 		select {
 		case <-s.wake:
 			s.openWanted()
-		case <-ticks:
-		case <-s.r.stop:
-			s.openWanted()
 			s.sample()
+		case <-ticks:
+			s.sample()
+		case written := <-s.flushes:
 			s.finish()
+			close(written)
+		case <-s.r.stop:
+			s.finish()
+			s.found()
 			return
 		}
 	}
@@ -179,6 +188,7 @@ func (d *sampled) read(counter int, value uint64) {
 
 func (d *sampled) writeWaiting(counter int) {
 	if d.state[counter].waits {
+		d.state[counter].waits = false
 		d.write(counter)
 	}
 }
@@ -190,19 +200,38 @@ func (d *sampled) write(counter int) {
 	d.s.table.add(append(b, '\n'))
 }
 
-// finish writes the last reading of each counter.
+// flush writes what there is, and waits for it. It can be called from any goroutine.
+func (s *sampler) flush() {
+	written := make(chan struct{})
+	select {
+	case s.flushes <- written:
+		<-written
+	case <-s.done:
+	}
+}
+
+// finish reads the counters, and writes all that is not written.
 func (s *sampler) finish() {
+	s.openWanted()
+	s.sample()
 	for _, d := range s.devices {
 		for counter := range d.state {
 			d.writeWaiting(counter)
 		}
 	}
 	s.table.flush()
-	if len(s.devices) == 0 {
-		s.table.note("no counters were found")
-		s.r.warn(fmt.Sprintf("no counters were found of the rails' devices (%s) that %s=%q fits: name others of %s in %s",
-			strings.Join(slices.Sorted(maps.Keys(s.wanted)), ", "), nicCountersKnob, strings.Join(s.r.cfg.NICCounters, ","), strings.Join(s.all(), ", "), nicDevKnob))
+}
+
+// found warns if there was nothing to sample.
+func (s *sampler) found() {
+	if len(s.devices) > 0 {
+		return
 	}
+	s.table.note("no counters were found")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.r.warn(fmt.Sprintf("no counters were found of the rails' devices (%s) that %s=%q fits: name others of %s in %s",
+		strings.Join(slices.Sorted(maps.Keys(s.wanted)), ", "), nicCountersKnob, strings.Join(s.r.cfg.NICCounters, ","), strings.Join(s.all(), ", "), nicDevKnob))
 }
 
 // state answers the counts; none if no counters are sampled.

@@ -2,9 +2,12 @@ package benchtable
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,20 +103,45 @@ func TestEveryCommandRunsOnce(t *testing.T) {
 	require.Equal(t, "cbench --provider lnx --domain lo lat", commands[1].String())
 }
 
+// The context ends while a program runs, which ends with it.
 func TestMeasureEndsWithItsContext(t *testing.T) {
 	program := script(t, "echo $$ >\"$0.pid\"; exec sleep 100")
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	measured := make(chan error, 1)
 	go func() {
-		for {
-			if text, err := os.ReadFile(program + ".pid"); err == nil && len(text) > 0 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
+		_, err := Measure(ctx, Rows(Depth)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
+		measured <- err
 	}()
-	_, err := Measure(ctx, Rows(Depth)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
-	require.ErrorIs(t, err, context.Canceled)
+	var pid int
+	within(t, "the program has not started", func() bool {
+		text, err := os.ReadFile(program + ".pid")
+		if err != nil || !strings.HasSuffix(string(text), "\n") {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil
+	})
+	require.Empty(t, measured)
+	cancel()
+	select {
+	case err := <-measured:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(limit):
+		require.Fail(t, "Measure does not return")
+	}
+	within(t, "the program runs on", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+}
+
+// limit is how long anything may take that takes no time.
+const limit = 20 * time.Second
+
+// within waits for cond.
+func within(t *testing.T, otherwise string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !cond(); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(end), otherwise)
+	}
 }
 
 func TestTable(t *testing.T) {

@@ -25,12 +25,12 @@ var (
 
 // Nothing is kept of a database that could not be written to its end, so it need not
 // be safe meanwhile.
-const pragmas = "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)&_pragma=cache_size(-65536)"
+const pragmas = "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)&_pragma=cache_size(-8192)"
 
 // Write makes a database of a run at a path where there is no file. After an error or
 // the end of the context the file is of no use.
 func Write(ctx context.Context, run *trace.Run, path string, p *trace.Progress) (err error) {
-	database, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: pragmas}).String())
+	database, err := sql.Open("sqlite", name(path, pragmas))
 	if err != nil {
 		return err
 	}
@@ -46,6 +46,11 @@ func Write(ctx context.Context, run *trace.Run, path string, p *trace.Progress) 
 		return fmt.Errorf("write the database %s: %w", path, err)
 	}
 	return tx.Commit()
+}
+
+// name is what the driver calls a file, whatever characters its path has.
+func name(path, parameters string) string {
+	return (&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: parameters}).String()
 }
 
 type writer struct {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/xml"
 	"flag"
+	"image"
+	"image/draw"
 	"image/png"
 	"io"
 	"os"
@@ -31,7 +33,7 @@ func analysed(t *testing.T, c synth.Config) *trace.Analysis {
 }
 
 func TestFigures(t *testing.T) {
-	a := analysed(t, synth.Config{Ops: 20_000})
+	a := analysed(t, synth.Config{Ops: 5000})
 	figures, err := Figures(a)
 	require.NoError(t, err)
 	var names []string
@@ -62,13 +64,8 @@ func checkPNG(t *testing.T, name string, in io.Reader) {
 	t.Helper()
 	img, err := png.Decode(in)
 	require.NoError(t, err)
-	counts := map[[3]uint32]int{}
-	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
-		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
-			r, g, b, _ := img.At(x, y).RGBA()
-			counts[[3]uint32{r >> 8, g >> 8, b >> 8}]++
-		}
-	}
+	pixels := image.NewNRGBA(img.Bounds())
+	draw.Draw(pixels, img.Bounds(), img, image.Point{}, draw.Src)
 	want := []string{trace.Colour(0), trace.Colour(1), trace.Colour(2)}
 	switch name {
 	case "counters":
@@ -77,8 +74,13 @@ func checkPNG(t *testing.T, name string, in io.Reader) {
 		want = []string{"#08285e"}
 	}
 	for _, c := range want {
-		rgb := parse(c, 0xff)
-		require.Greater(t, counts[[3]uint32{uint32(rgb.R), uint32(rgb.G), uint32(rgb.B)}], 200, "%s in %s", c, name)
+		rgb, n := parse(c, 0xff), 0
+		for p := pixels.Pix; len(p) > 0; p = p[4:] {
+			if p[0] == rgb.R && p[1] == rgb.G && p[2] == rgb.B {
+				n++
+			}
+		}
+		require.Greater(t, n, 200, "%s in %s", c, name)
 	}
 }
 
@@ -131,6 +133,23 @@ func TestEmptyTrace(t *testing.T) {
 	figures, err := Figures(a)
 	require.NoError(t, err)
 	require.Empty(t, figures)
+}
+
+func TestExtremes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, synth.Extremes(dir))
+	run, err := trace.Open(dir)
+	require.NoError(t, err)
+	a, err := run.Analyse(t.Context(), nil, Limits)
+	require.NoError(t, err)
+	figures, err := Figures(a)
+	require.NoError(t, err)
+	require.Len(t, figures, 7)
+	for _, f := range figures {
+		for _, format := range Formats {
+			require.NoError(t, f.Write(io.Discard, format), f.Name)
+		}
+	}
 }
 
 // One operation that took no time is a figure, too.

@@ -183,7 +183,7 @@ func (d *data) points(a *trace.Analysis) {
 const stepsPerDecade = 20
 
 // mostPaths bounds the paths whose durations are drawn: those with most operations.
-const mostPaths = 24
+const mostPaths = 12
 
 func latency(a *trace.Analysis) latencyData {
 	d := latencyData{PerDecade: stepsPerDecade}

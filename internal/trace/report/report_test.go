@@ -2,8 +2,13 @@ package report
 
 import (
 	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +139,19 @@ func TestHostileNamesInBrowser(t *testing.T) {
 	b.noTrouble()
 }
 
+func TestExtremesInBrowser(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, synth.Extremes(dir))
+	run, err := trace.Open(dir)
+	require.NoError(t, err)
+	a, err := run.Analyse(t.Context(), nil, trace.Limits{})
+	require.NoError(t, err)
+	b := newBrowser(t, 800, 600)
+	b.open(written(t, a))
+	require.Equal(t, 6, evaluate[int](b, `document.querySelectorAll(".u-wrap canvas").length`))
+	b.noTrouble()
+}
+
 // What the tests above look for is seen where it is.
 func TestTroubleInBrowser(t *testing.T) {
 	b := newBrowser(t, 800, 600)
@@ -182,15 +200,52 @@ func TestLibrary(t *testing.T) {
 	require.Contains(t, style, ".uplot")
 }
 
-// TestPicture leaves a picture of a report where -picture says, for people to look at.
+// TestPicture leaves a picture of the upper part of a report where -picture says, for
+// people to look at.
 func TestPicture(t *testing.T) {
 	if *picture == "" {
 		t.Skip("not asked for: -picture=FILE")
 	}
-	b := newBrowser(t, 1400, 1000)
-	b.open(written(t, analysed(t, synth.Config{Ops: 60_000})))
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	b := newBrowser(t, 1400, 1636)
+	b.open(written(t, analysed(t, synth.Config{Ops: 250_000})))
+	b.run(chromedp.MouseEvent(chromedp.MouseMoved, 800, 870), chromedp.MouseEvent(chromedp.MouseMoved, 804, 873))
+	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(*picture, png, 0o644))
+	img, err := png.Decode(bytes.NewReader(shot))
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, fewColours(img)))
+	require.NoError(t, os.WriteFile(*picture, out.Bytes(), 0o644))
 	b.noTrouble()
+}
+
+// fewColours answers an image with the 256 colours that are there most, which takes a
+// third of the bytes.
+func fewColours(img image.Image) image.Image {
+	counts := map[color.RGBA]int{}
+	area := img.Bounds()
+	each := func(f func(x, y int, c color.RGBA)) {
+		for y := area.Min.Y; y < area.Max.Y; y++ {
+			for x := area.Min.X; x < area.Max.X; x++ {
+				f(x, y, color.RGBAModel.Convert(img.At(x, y)).(color.RGBA))
+			}
+		}
+	}
+	each(func(_, _ int, c color.RGBA) { counts[c]++ })
+	var palette color.Palette
+	for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int { return counts[b] - counts[a] }) {
+		if len(palette) < 256 {
+			palette = append(palette, c)
+		}
+	}
+	out, nearest := image.NewPaletted(area, palette), map[color.RGBA]uint8{}
+	each(func(x, y int, c color.RGBA) {
+		i, ok := nearest[c]
+		if !ok {
+			i = uint8(palette.Index(c))
+			nearest[c] = i
+		}
+		out.SetColorIndex(x, y, i)
+	})
+	return out
 }

@@ -46,6 +46,26 @@ var (
 
 type speed struct{ latency, bandwidth float64 }
 
+// Extremes writes a trace of one rank with the smallest and the largest numbers that
+// the files can hold.
+func Extremes(dir string) error {
+	const most = "9223372036854775807"
+	var err error
+	for name, text := range map[string]string{
+		"ops_rank0.csv": "start_ns,end_ns,op,bytes,link,tag,status\n" +
+			"-1," + most + ",tsend," + most + ",0,0xffffffffffffffff," + most + "\n" +
+			most + "," + most + ",read," + most + "," + most + ",0x0,0\n" +
+			"0,0,,0,-1,0x0,-1\n-1,-1,write,-1,0,0x0,0\n",
+		"links_rank0.csv": "link,endpoint,rail,provider,local_nic,remote_nic,local_addr,remote_addr\n0,18446744073709551615,-1,,,,,\n",
+		"nic_rank0.csv": "time_ns,device,counter,value\n-1,,,0\n" + most + ",,,18446744073709551615\n" +
+			"0,x,y,0\n1,x,y,18446744073709551615\n",
+		"cqgaps_rank0.csv": "start_ns,end_ns,endpoint\n-1," + most + ",18446744073709551615\n",
+	} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	return err
+}
+
 // run is a run that is being made up.
 type run struct {
 	Config

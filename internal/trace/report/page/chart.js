@@ -21,6 +21,7 @@ function place(id) {
 	delete charts[id];
 	const where = document.querySelector("#" + id + " .plot");
 	where.replaceChildren();
+	hideTip();
 	return where;
 }
 
@@ -40,7 +41,7 @@ const resized = new ResizeObserver((entries) => {
 	for (const e of entries) {
 		const chart = charts[e.target.parentElement.id];
 		const width = Math.max(200, Math.floor(e.contentRect.width));
-		if (chart && chart.width !== width) chart.setSize({ width, height: chart.height });
+		if (chart && !chart.square && chart.width !== width) chart.setSize({ width, height: chart.height });
 	}
 });
 for (const p of document.querySelectorAll(".plot")) resized.observe(p);
@@ -60,6 +61,13 @@ function powers(_u, _axis, min, max) {
 		for (const m of last - first > 4 ? [1] : [1, 2, 5]) all.push(m * 10 ** k);
 	}
 	return all.filter((v) => v >= min * 0.999 && v <= max * 1.001);
+}
+
+// powersOfTwo is the same for bytes.
+function powersOfTwo(_u, _axis, min, max) {
+	const first = Math.floor(Math.log2(min)), last = Math.ceil(Math.log2(max)), step = Math.ceil((last - first) / 8), all = [];
+	for (let k = first; k <= last; k += step) all.push(2 ** k);
+	return all.filter((v) => v >= min && v <= max);
 }
 
 const logarithmic = { splits: powers, filter: (_, splits) => splits };
@@ -85,6 +93,7 @@ function showTip(event, lines) {
 function hideTip() {
 	tip.hidden = true;
 }
+addEventListener("scroll", hideTip);
 
 function whenChanged(selector, f) {
 	for (const e of document.querySelectorAll(selector)) e.addEventListener("change", f);

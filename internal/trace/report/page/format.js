@@ -38,7 +38,9 @@ function times(splits) {
 	if (splits.length < 2) return splits.map((v) => duration(v * 1e9));
 	const step = Math.abs(splits[1] - splits[0]);
 	const [unit, factor] = step >= 0.1 ? ["s", 1] : step >= 1e-4 ? ["ms", 1e3] : step >= 1e-7 ? ["µs", 1e6] : ["ns", 1e9];
+	// As many as the step needs, but no more than two digits of it.
+	const most = Math.max(0, 1 - Math.floor(Math.log10(step * factor)));
 	let places = 0;
-	while (places < 9 && Math.abs(step * factor - Number((step * factor).toFixed(places))) > 1e-6 * step * factor) places++;
+	while (places < most && Math.abs(step * factor - Number((step * factor).toFixed(places))) > 1e-6 * step * factor) places++;
 	return splits.map((v) => (v * factor).toFixed(places) + " " + unit);
 }

@@ -24,7 +24,7 @@ function drawLatency() {
 		const dash = dashes[(used[p.Colour] = (used[p.Colour] ?? -1) + 1) % dashes.length];
 		series.push({
 			label: name, stroke: p.Colour, dash, width: 1.8, points: { show: false },
-			fill: tail ? undefined : colour(p.Colour, 0.08),
+			fill: tail || paths.size > 6 ? undefined : colour(p.Colour, 0.08),
 			paths: tail ? uPlot.paths.stepped({ align: -1 }) : uPlot.paths.spline(),
 			value: (_, v) => (v === null ? "–" : percent(v)),
 		});
@@ -102,6 +102,7 @@ function drawMatrix(id, matrix, what) {
 			}],
 		},
 	}, [[0, n], [0, n]]);
+	chart.square = true; // its width is its own
 	const at = new Map(cells.map((c) => [c[0] * n + c[1], c]));
 	chart.over.addEventListener("mousemove", (e) => {
 		const to = Math.floor((e.offsetX / chart.over.clientWidth) * n), from = Math.floor((e.offsetY / chart.over.clientHeight) * n);
@@ -132,4 +133,5 @@ function scale(where, low, high) {
 for (const [id, matrix, what] of [["ranks", data.Ranks, "rank"], ["nics", data.NICs, "NIC"]]) {
 	drawMatrix(id, matrix, what);
 	whenChanged("#" + id + " .unit", () => drawMatrix(id, matrix, what));
+	addEventListener("resize", () => drawMatrix(id, matrix, what));
 }

@@ -274,7 +274,7 @@ function drawCounters() {
 	drawOverTime("counters", {
 		height: 260, series,
 		scales: { y: log ? { distr: 3 } : { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
-		axes: [axis({ label: allBytes ? "bytes per second" : "growth per second", size: 80, ...(log ? logarithmic : { incrs: allBytes ? binary : undefined }), values: (_, splits) => splits.map((v) => (v === null ? "" : text(v))) })],
+		axes: [axis({ label: allBytes ? "bytes per second" : "growth per second", size: 80, ...(log ? { ...logarithmic, splits: allBytes ? powersOfTwo : powers } : { incrs: allBytes ? binary : undefined }), values: (_, splits) => splits.map((v) => (v === null ? "" : text(v))) })],
 	}, [middles(), ...on.map((c) => means(c.Rate).map((v) => (log && !(v > 0) ? null : v)))]);
 }
 

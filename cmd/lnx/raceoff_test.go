@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// underRace tells that the race detector watches the tests.
+const underRace = false
