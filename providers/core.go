@@ -168,6 +168,19 @@ type Core interface {
 	Close() error
 }
 
+// BatchSize is how many messages a Batcher takes in one call.
+const BatchSize = 64
+
+// Batcher is implemented by Cores that take several messages in one call.
+type Batcher interface {
+	// Stage notes a message of one buffer, the i-th of a batch, for SendStaged.
+	Stage(i int, op *SendOp)
+	// SendStaged hands the first n staged messages to a rail, in order, until it
+	// refuses one. It answers how many it took, and why not the next. The slots of
+	// the rest are the caller's.
+	SendStaged(rail, n int) (int, error)
+}
+
 // Prober is implemented by Cores whose rails can stop receiving without a word.
 type Prober interface {
 	// Probe sends an empty untagged message (fi_inject(3)), which arrives with

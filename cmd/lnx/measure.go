@@ -19,6 +19,7 @@ type measureFlags struct {
 	Window     *int           `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
 	Both       bool           `help:"For rate and bw, messages in both directions at once."`
 	Goroutines *int           `placeholder:"N" help:"For lat and rate, so many goroutines at each end with blocking calls, instead of one that polls."`
+	Batch      *int           `placeholder:"N" help:"For rate and bw, send up to so many messages with one call."`
 	Kind       []string       `placeholder:"KIND" help:"For match, how receives name messages: ${kinds}. Without it, all."`
 	Posted     []int          `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
 	Unexpected []int          `placeholder:"N" help:"For match, unexpected messages that do not match."`
@@ -42,6 +43,9 @@ func (f *measureFlags) runs(test bench.Test) ([]bench.Params, error) {
 	}
 	if f.Duration != nil && (*f.Duration <= 0 || *f.Duration > maxDuration) {
 		return nil, fmt.Errorf("--duration %v: it can be up to %v", *f.Duration, maxDuration)
+	}
+	if f.Batch != nil && *f.Batch < 1 {
+		return nil, fmt.Errorf("--batch %d: 1 to %d are possible", *f.Batch, bench.MaxWindow)
 	}
 	if f.Goroutines != nil && *f.Goroutines < 1 {
 		return nil, fmt.Errorf("--goroutines %d: 1 to %d are possible", *f.Goroutines, bench.MaxGoroutines)
@@ -69,6 +73,9 @@ func (f *measureFlags) params(test bench.Test, size int) bench.Params {
 	}
 	if f.Window != nil {
 		p.Window = *f.Window
+	}
+	if f.Batch != nil {
+		p.Batch = *f.Batch
 	}
 	if f.Goroutines != nil {
 		p.Goroutines = *f.Goroutines

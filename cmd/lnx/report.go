@@ -36,6 +36,9 @@ func (r report) fields() []field {
 	if r.Both {
 		all = append(all, field{"both", true})
 	}
+	if r.Batch != 0 {
+		all = append(all, field{"batch", r.Batch})
+	}
 	if r.Goroutines != 0 {
 		all = append(all, field{"goroutines", r.Goroutines})
 	}
@@ -121,6 +124,9 @@ func title(r report) string {
 	}
 	if r.Both {
 		title += ", both ways"
+	}
+	if r.Batch != 0 {
+		title += fmt.Sprintf(", %d in a call", r.Batch)
 	}
 	if r.Goroutines != 0 {
 		title += fmt.Sprintf(", blocking calls of %d goroutines", r.Goroutines)

@@ -59,6 +59,7 @@ var (
 	_ [providers.SmallRecv]byte  = [C.GX_SMALL]byte{}
 	_ [providers.ColdRounds]byte = [C.GX_COLD]byte{}
 	_ [providers.LaneSize]byte   = [C.GX_LANE]byte{}
+	_ [providers.BatchSize]byte  = [C.GX_BATCH]byte{}
 )
 
 // Core implements [providers.Core] over libfabric.
@@ -80,6 +81,7 @@ var (
 	_ providers.Prober  = (*Core)(nil)
 	_ providers.Laner   = (*Core)(nil)
 	_ providers.Fetcher = (*Core)(nil)
+	_ providers.Batcher = (*Core)(nil)
 )
 
 // Open opens one rail per info, in that order, or nothing. The owner is called
@@ -333,6 +335,24 @@ func (c *Core) Send(rail int, op *providers.SendOp) error {
 	}
 	c.scatter(op)
 	return hot("fi_tsendmsg", int(C.gx_sendv(r, C.size_t(op.Count), dest, tag, data, flags, tx)))
+}
+
+// Stage implements [providers.Batcher].
+func (c *Core) Stage(i int, op *providers.SendOp) {
+	c.c.staged[i] = C.struct_gx_staged{
+		buf: C.uint64_t(uintptr(op.IOV[0].Base)), len: C.uint64_t(op.IOV[0].Len),
+		dest: C.uint64_t(op.Dest), tag: C.uint64_t(op.Tag), data: C.uint64_t(op.Data), flags: C.uint64_t(op.Flags),
+		tx: C.uint64_t(uintptr(unsafe.Pointer(c.txAt(op.Slot)))),
+	}
+}
+
+// SendStaged implements [providers.Batcher].
+func (c *Core) SendStaged(rail, n int) (int, error) {
+	taken := int(C.gx_send_staged(handle(unsafe.Pointer(c.rails[rail].c)), C.uint32_t(n)))
+	if taken == n {
+		return n, nil
+	}
+	return taken, hot("fi_tsend", int(c.c.refused))
 }
 
 // Lane implements [providers.Laner].

@@ -36,6 +36,23 @@ ssize_t gx_send(uintptr_t to, uintptr_t base, size_t len, uint64_t dest,
 	return sendv(rail, 1, dest, tag, data, flags, tx);
 }
 
+// Sends staged messages until one is refused, and answers how many were taken.
+uint32_t gx_send_staged(uintptr_t to, uint32_t n)
+{
+	struct gx_rail *rail = (struct gx_rail *) to;
+	struct gx_core *core = rail->core;
+	struct gx_staged *m = core->staged;
+	uint32_t i;
+
+	core->refused = 0;
+	for (i = 0; i < n; i++, m++) {
+		core->refused = gx_send(to, m->buf, m->len, m->dest, m->tag, m->data, m->flags, m->tx);
+		if (core->refused)
+			break;
+	}
+	return i;
+}
+
 // Gives an unexpected message memory of its own, which stays until gx_unfetch.
 int gx_fetch(uintptr_t slot)
 {

@@ -94,6 +94,13 @@ struct gx_lane {
 	} taken[GX_LANE];
 };
 
+// A message that waits for gx_send_staged.
+#define GX_BATCH 64
+
+struct gx_staged {
+	uint64_t buf, len, dest, tag, data, flags, tx;
+};
+
 struct gx_core;
 
 struct gx_rail {
@@ -129,6 +136,8 @@ struct gx_core {
 	uint32_t rx_chunks, tx_chunks, max_rx_chunks, max_tx_chunks;
 	struct iovec iov[GX_IOV];
 	struct gx_lane lane;
+	struct gx_staged staged[GX_BATCH];
+	int64_t refused; // why gx_send_staged stopped
 };
 
 struct gx_core *gx_core_new(uint32_t id, uint32_t max_rx_chunks, uint32_t max_tx_chunks);
@@ -151,6 +160,7 @@ ssize_t gx_send_msg(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
 		    uint64_t data, uint64_t flags, uintptr_t tx);
 ssize_t gx_sendv_msg(uintptr_t rail, size_t count, uint64_t dest, uint64_t data,
 		     uint64_t flags, uintptr_t tx);
+uint32_t gx_send_staged(uintptr_t rail, uint32_t n);
 ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);
 int gx_fetch(uintptr_t rx);

@@ -56,6 +56,7 @@ type End struct {
 type slot struct {
 	buf  []byte
 	busy int // operations that have it
+	iov  [1][]byte
 }
 
 func newSlots(n, size int) []slot {

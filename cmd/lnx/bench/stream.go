@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"golnx/lnx"
+	"golnx/providers/fierr"
 )
 
 // A stream is messages in one direction, or in both at once (Params.Both). Its
@@ -120,6 +121,7 @@ type source struct {
 	posted      int // receives of acknowledgements
 	covered     int // messages that those cover
 	sent, acked int // messages
+	batch       []lnx.Msg
 }
 
 func newSource(e *End, p Params, mine, theirs uint64) *source {
@@ -153,6 +155,9 @@ func (s *source) postAck(in *slot) error {
 
 // fill sends while the window has room.
 func (s *source) fill(end int) error {
+	if s.p.Batch > 0 {
+		return s.fillBatches(end)
+	}
 	for s.sent < end && s.sent-s.acked < s.p.Window && len(s.free) > 0 {
 		if err := s.next(); err != nil {
 			return err
@@ -174,6 +179,43 @@ func (s *source) next() error {
 		return err
 	}
 	return s.tell(s.sent)
+}
+
+// fillBatches is fill with several messages to a call.
+func (s *source) fillBatches(end int) error {
+	for {
+		n := min(s.p.Batch, end-s.sent, s.p.Window-(s.sent-s.acked), len(s.free))
+		if n <= 0 {
+			return nil
+		}
+		s.batch = s.batch[:0]
+		for i := range n {
+			out := s.free[len(s.free)-1-i]
+			tag := s.tag | uint64(s.sent+i)
+			if s.p.Verify {
+				fill(out.buf, tag)
+			}
+			out.iov[0] = out.buf
+			s.batch = append(s.batch, lnx.Msg{IOV: out.iov[:], Addr: s.Peer, Tag: tag, Context: out})
+		}
+		sent, err := s.EP.TSendBatch(s.batch, lnx.FlagCompletion)
+		for i := range sent {
+			s.batch[i].Context.(*slot).busy++
+		}
+		s.free = s.free[:len(s.free)-sent]
+		for range sent {
+			s.sent++
+			if err := s.tell(s.sent); err != nil {
+				return err
+			}
+		}
+		if err == fierr.Again { // as at first, until the ends are connected
+			err = s.rest()
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func (s *source) acknowledged(c *lnx.Entry) error {

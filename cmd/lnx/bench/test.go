@@ -67,8 +67,10 @@ type Params struct {
 	Unexpected int    `json:"unexpected,omitempty"`
 	// Goroutines is how many there are at each end, with blocking calls; 0 is one
 	// that polls.
-	Goroutines int  `json:"goroutines,omitempty"`
-	Verify     bool `json:"verify,omitempty"`
+	Goroutines int `json:"goroutines,omitempty"`
+	// Batch is how many messages a call sends at most; 0 is one, with TSend.
+	Batch  int  `json:"batch,omitempty"`
+	Verify bool `json:"verify,omitempty"`
 }
 
 // Limits of Params. MaxBuffers bounds what one end allocates for a run, in bytes.
@@ -113,6 +115,10 @@ func (p Params) Validate() error {
 		return fmt.Errorf("--goroutines %d with --size %d: the product may be %d bytes at most", p.Goroutines, p.Size, MaxSize)
 	case p.Goroutines != 0 && p.Both:
 		return errors.New("--both: a goroutine with blocking calls does one thing at a time")
+	case p.Batch != 0 && (!test.Both || p.Goroutines != 0):
+		return fmt.Errorf("--batch %d: it is for rate and bw, of one goroutine", p.Batch)
+	case p.Batch < 0 || p.Batch > MaxWindow:
+		return fmt.Errorf("--batch %d: 1 to %d are possible", p.Batch, MaxWindow)
 	case p.Size*max(p.Window, 1) > MaxSize:
 		return fmt.Errorf("--window %d with --size %d: the product may be %d bytes at most", p.Window, p.Size, MaxSize)
 	}

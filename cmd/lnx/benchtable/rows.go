@@ -84,6 +84,10 @@ func Rows(depth int) []Row {
 			rate(ours(link, "rate", 3_000_000)), []Figure{rate(cLNX("rate", 3_000_000))}, 1, true,
 		},
 		{
+			"rate 8 B window 64, 32 in a call, shm+tcp:lo / C LNX", "msg/s",
+			rate(ours(link, "rate --batch 32", 3_000_000)), []Figure{rate(cLNX("rate", 3_000_000))}, 1.5, true,
+		},
+		{
 			"half RTT 4 MiB, shm+tcp:lo / better of C LNX, C shm", "us",
 			lat(ours(link, "lat --size 4194304", 1500)),
 			[]Figure{lat(cLNX("lat --size 4194304", 1500)), lat(cShm("lat --size 4194304", 1500))}, 1.03, false,
