@@ -1,9 +1,10 @@
 package lnx_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -367,7 +368,7 @@ func TestMsgBlocking(t *testing.T) {
 		f, err = a.ep.Untagged().SendAsync(t.Context(), toB, buf[:8])
 		require.NoError(t, err)
 		info, err := b.ep.Untagged().Recv(t.Context(), toA, buf)
-		require.NoError(t, err, fmt.Sprint("the receive that was taken back has it"))
+		require.NoError(t, err, "the receive that was taken back has it")
 		require.Equal(t, 8, info.Len)
 		_, err = f.Wait(t.Context())
 		require.NoError(t, err)
@@ -402,4 +403,58 @@ func TestMsgDeadPeer(t *testing.T) {
 	require.True(t, errors.Is(err, lnx.ErrPeerDead), "%v", err)
 	require.ErrorIs(t, n.ep.MRecv(nil, toA, nil), lnx.ErrPeerDead)
 	require.ErrorIs(t, n.ep.MRecvMsg(&lnx.Msg{IOV: [][]byte{{1}}, Addr: toA}, lnx.FlagMultiRecv), lnx.ErrPeerDead)
+}
+
+// Messages of another process fill one buffer after the other, in order.
+func TestMultiRecvFromProcess(t *testing.T) {
+	onLinks(t, func(t *testing.T, c choice) {
+		n, a, toA, toN := meet(t, c)
+		var msgs []message
+		for i := range 300 {
+			m := message{Size: []int{0, 8, 65, 5000, 17_000, 70_000}[i%6], Untagged: true, Seed: uint64(i)}
+			if i%2 == 0 {
+				m.HasData, m.Data = true, uint64(i)
+			}
+			msgs = append(msgs, m)
+		}
+		type buffer struct {
+			data []byte
+			id   int
+		}
+		buffers := 0
+		post := func() {
+			b := &buffer{make([]byte, 200_000), buffers}
+			buffers++
+			require.NoError(t, n.ep.MRecvMsg(&lnx.Msg{IOV: [][]byte{b.data}, Addr: toA, Context: b}, lnx.FlagMultiRecv|lnx.FlagCompletion))
+		}
+		post()
+		post()
+		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
+		released := 0
+		var got []lnx.Entry
+		for len(got) < len(msgs) {
+			n.until(func() bool { return len(n.odd) > 0 })
+			e := n.odd[0]
+			n.odd = n.odd[1:]
+			if e.Flags&lnx.FlagMultiRecv != 0 {
+				released++
+				post()
+			}
+			if e.Flags&lnx.FlagRecv != 0 {
+				got = append(got, e)
+			}
+		}
+		// Transfers end in another order than messages are matched in, which is where they lie.
+		slices.SortFunc(got, func(x, y lnx.Entry) int {
+			return cmp.Or(x.Context.(*buffer).id-y.Context.(*buffer).id, x.Off-y.Off)
+		})
+		for i, e := range got {
+			p := &pending{buf: e.Context.(*buffer).data[e.Off:], done: true, entry: e}
+			p.entry.Flags &^= lnx.FlagMultiRecv
+			check(t, p, msgs[i], toA)
+		}
+		require.Greater(t, released, 10)
+		n.during(a)
+		a.Wait()
+	})
 }

@@ -43,17 +43,16 @@ func (ep *Endpoint) postMulti(o intercept.Op, msg *Msg, quiet bool) error {
 	op.ctx, op.quiet, op.from, op.tag, op.state, op.rail, op.msg = msg.Context, quiet, msg.Addr, 0, rxPosted, -1, true
 	op.buf, op.multi = msg.IOV[0], m
 	pinSlice(&op.pin, op.buf)
-	m.under++ // it stays while this goes on
 	ep.takeWaiting(m, op)
-	m.under--
+	if op.multi != m {
+		return nil // the last message has released it
+	}
+	m.over = m.over || dead != nil
 	switch {
-	case m.over || dead != nil:
-		m.over = true
-		if m.under == 0 {
-			ep.releaseMulti(m)
-		}
-	default:
+	case !m.over:
 		ep.msgs.srq.Post(slot, uint64(op.from), 0, 0)
+	case m.under == 0:
+		ep.releaseMulti(m)
 	}
 	return nil
 }

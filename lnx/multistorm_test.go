@@ -17,9 +17,8 @@ import (
 
 // stream is a buffer of the receiver, with where messages lie in it.
 type stream struct {
-	buf      []byte
-	used     [][2]int
-	messages int
+	buf  []byte
+	used [][2]int
 }
 
 // multiSizes are those around which the providers change their ways.

@@ -41,11 +41,11 @@ type Options struct {
 	// CQSize is how many unread completions make operations answer EAGAIN;
 	// 65,536 if 0.
 	CQSize int
-	// MaxPosted is how many receives can be posted at once; 1,048,576 if 0. A
+	// MaxPosted is how many receives, tagged and untagged, can be posted at once; 1,048,576 if 0. A
 	// posted receive takes at most 700 bytes, besides its buffer. Memory follows
 	// the most that were ever posted.
 	MaxPosted int
-	// MaxUnexpected is how many unexpected messages are held; 1,048,576 if 0. One
+	// MaxUnexpected is how many unexpected messages are held, tagged and untagged; 1,048,576 if 0. One
 	// of 8 bytes takes at most 1,024 over shm, the provider's part included.
 	// When they are there, the rails are not driven until receives take some. One
 	// call into shm takes all that is waiting, so that fast senders can go beyond.

@@ -186,7 +186,9 @@ func (o *Owner) Match(_ int, src, _, tag uint64) (providers.Slot, bool) {
 // MatchMsg implements [providers.Owner]: untagged messages are received into nothing.
 func (o *Owner) MatchMsg(int, uint64, uint64) (providers.Slot, bool) {
 	o.Strays++
-	return o.entry(), true
+	slot := o.entry()
+	o.Core.SetBuffers(slot, nil)
+	return slot, true
 }
 
 func (o *Owner) entry() providers.Slot {
