@@ -130,10 +130,14 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 	state.entries = len(state.addr.Entries)
 	state.byPath = make([]int, len(ep.link.Rails)*state.entries)
 	for _, c := range common {
-		a, err := ep.core.Insert(c.Rail, state.addr.Entries[c.Entry].Addr)
-		if err != nil {
-			ep.stats[c.Rail].Error()
-			return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
+		name := state.addr.Entries[c.Entry].Addr
+		a, again := ep.reinstate(c.Rail, name)
+		if !again {
+			var err error
+			if a, err = ep.core.Insert(c.Rail, name); err != nil {
+				ep.stats[c.Rail].Error()
+				return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
+			}
 		}
 		state.byPath[c.Rail*state.entries+c.Entry] = len(state.paths)
 		state.paths = append(state.paths, path{rail: c.Rail, entry: c.Entry, addr: a})
@@ -146,8 +150,9 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 
 func (ep *Endpoint) removePaths(state *peerState) {
 	ep.leaveBell(state)
-	for _, p := range state.paths {
-		if ep.core.Remove(p.rail, p.addr) != nil {
+	for i := range state.paths {
+		p := &state.paths[i]
+		if !ep.retire(state, p) && ep.core.Remove(p.rail, p.addr) != nil {
 			ep.stats[p.rail].Error()
 		}
 		ep.shm[p.rail].leaveSelf(p.addr)

@@ -3,8 +3,10 @@ package lnx
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -228,12 +230,18 @@ func (ep *Endpoint) waiting(c *call) *rxOp {
 	return op
 }
 
-// pause makes progress between two tries.
+// pause makes progress between two tries. Where somebody else does, it stays out of the
+// way.
 func (ep *Endpoint) pause(ctx context.Context, try int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if try < 100 || !ep.wait.lead.TryLock() {
+	if try < 100 {
+		runtime.Gosched()
+		return nil
+	}
+	if !ep.wait.lead.TryLock() {
+		time.Sleep(napPolled / 4)
 		return nil
 	}
 	ep.sleep(napPolled, func() bool { return ctx.Err() != nil })

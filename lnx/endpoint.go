@@ -69,8 +69,9 @@ type Endpoint struct {
 	// fetchedBytes is what fetched messages take that wait.
 	fetchedBytes uint64
 	left         []*peerState // removed peers that the rails still know
-	active       int          // messages on their way into buffers
-	shm          []shmState   // per rail
+	retired      []retired
+	active       int        // messages on their way into buffers
+	shm          []shmState // per rail
 	// broken counts what went wrong with rails.
 	broken int
 	// probing counts the probes of shm that are under way.

@@ -56,15 +56,19 @@ func (ep *Endpoint) gone(remote *peer.Address, loc peer.Locality) bool {
 
 // isAt compares the endpoint's own addresses with a peer's.
 func (ep *Endpoint) isAt(remote *peer.Address) bool {
-	return slices.ContainsFunc(remote.Entries, func(e peer.Entry) bool {
-		addr := bytes.TrimRight(e.Addr, "\x00") // the null byte of a string may be there or not
-		return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return bytes.Equal(bytes.TrimRight(l.Addr, "\x00"), addr) })
-	})
+	return slices.ContainsFunc(remote.Entries, func(e peer.Entry) bool { return ep.has(e.Addr) })
+}
+
+// has says that one of the endpoint's rails is at an address.
+func (ep *Endpoint) has(addr []byte) bool {
+	addr = bytes.TrimRight(addr, "\x00") // the null byte of a string may be there or not
+	return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return bytes.Equal(bytes.TrimRight(l.Addr, "\x00"), addr) })
 }
 
 // forget ends the acquaintance with an endpoint of this process that is about to
 // close, under the lock of the one that forgets.
 func (ep *Endpoint) forget(closing *Endpoint) {
+	ep.dropRetired(func(r *retired) bool { return closing.has(r.name) })
 	for p := range ep.peers.All() {
 		if !ep.inProcess(p.Address, peer.Locate(ep.self, p.Address)) || !closing.isAt(p.Address) {
 			continue
