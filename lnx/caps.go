@@ -86,5 +86,8 @@ func (f Flags) what(tag uint64) string {
 	if f&FlagRecv != 0 {
 		op = "receive"
 	}
+	if f&FlagMsg != 0 {
+		return "untagged " + op
+	}
 	return fmt.Sprintf("%s with tag %#x", op, tag)
 }

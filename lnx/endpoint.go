@@ -47,6 +47,7 @@ type Endpoint struct {
 	byRail   [][]Addr
 	posted   posted
 	suq      *suq.Queue
+	msgs     msgQueues
 	rx       opTable[rxOp]
 	tx       opTable[txOp]
 	sends    int // under way
@@ -63,8 +64,7 @@ type Endpoint struct {
 	claims   []providers.Slot // messages set aside by peeks
 	// starting are messages whose provider could not take buffers yet.
 	starting []providers.Slot
-	one      [1][]byte // scratch of calls with one buffer
-	strays   uint64
+	one      [1][]byte        // scratch of calls with one buffer
 	fetch    []providers.Slot // unexpected messages to be fetched
 	// fetchedBytes is what fetched messages take that wait.
 	fetchedBytes uint64
@@ -134,6 +134,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	ep := &Endpoint{link: link, set: link.set, minMultiRecv: 64}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
 	ep.posted, ep.suq = posted{srq: srq.New(seed), ops: &ep.rx}, suq.New(seed)
+	ep.msgs.srq, ep.msgs.suq = srq.New(seed), suq.New(seed)
 	ep.cq.ep = ep
 	if ep.self.Host, err = os.Hostname(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
@@ -283,9 +284,12 @@ func (ep *Endpoint) Close() error {
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
 // still refer to them.
 func (ep *Endpoint) abandonAll(unpin bool) {
-	ep.rx.all(func(_ providers.Slot, op *rxOp) {
+	ep.rx.all(func(slot providers.Slot, op *rxOp) {
 		if unpin {
 			op.pin.Unpin()
+		}
+		if op.multi != nil && op.multi.slot != slot {
+			op.ctx = nil // which is the multi-receive's
 		}
 		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
 			f.finish(Entry{}, ErrClosed)
@@ -336,18 +340,23 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 		ep.met(slot, r, from, size)
 		return slot, true
 	}
+	return ep.unexpected(r, from, size, tag, false), false
+}
+
+// unexpected queues a message that met no receive.
+func (ep *Endpoint) unexpected(r int, from Addr, size, tag uint64, msg bool) providers.Slot {
 	slot, err := ep.core.AllocRx(true)
 	if err != nil {
 		panic("lnx: out of memory for unexpected messages")
 	}
 	op := ep.rx.at(slot)
-	op.state, op.rail, op.from, op.tag = rxUnexpected, int8(r), from, tag
-	ep.suq.Push(slot, uint64(from), tag)
+	op.state, op.rail, op.from, op.tag, op.msg = rxUnexpected, int8(r), from, tag, msg
+	ep.queued(op).Push(slot, uint64(from), tag)
 	if from != AddrUnspec {
 		ep.mustFetch(slot, r, size)
 	}
 	ep.stats[r].Unexpected(size)
-	return slot, false
+	return slot
 }
 
 // arrived notes a message, and answers whose it is.
@@ -369,29 +378,12 @@ func (ep *Endpoint) met(slot providers.Slot, r int, from Addr, size uint64) {
 	ep.stats[r].Expected(size)
 }
 
-// Stray implements providers.Owner.
-func (o *owner) Stray(r int, src uint64) providers.Slot {
-	ep := (*Endpoint)(o)
-	if s := &ep.shm[r]; s.known && src == s.self {
-		ep.probed(r)
-	}
-	slot, err := ep.core.AllocRx(true)
-	if err != nil {
-		panic("lnx: out of memory for untagged messages")
-	}
-	ep.strays++
-	ep.active++
-	op := ep.rx.at(slot)
-	op.state, op.rail = rxStray, int8(r)
-	return slot
-}
-
 // Dropped implements providers.Owner.
 func (o *owner) Dropped(slot providers.Slot) {
 	ep := (*Endpoint)(o)
 	op := ep.rx.at(slot)
 	ep.stats[op.rail].Error()
-	ep.suq.Remove(slot)
+	ep.queued(op).Remove(slot)
 	ep.claims = slices.DeleteFunc(ep.claims, func(s providers.Slot) bool { return s == slot })
 	ep.noFetch(slot)
 	ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == slot })

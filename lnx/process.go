@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"golnx/peer"
+	"golnx/suq"
 )
 
 // Endpoints of one process share more than memory: shm 2.1 uses a region of the
@@ -120,12 +121,17 @@ func (ep *Endpoint) forgetStranger(closing *Endpoint) {
 // dropUnfinished withdraws the messages whose bytes still lie with a peer that
 // shares memory and goes: those above the inject size.
 func (ep *Endpoint) dropUnfinished(from Addr) {
-	for slot := range ep.suq.From(uint64(from)) {
+	ep.dropIn(ep.suq, from)
+	ep.dropIn(ep.msgs.suq, from)
+}
+
+func (ep *Endpoint) dropIn(q *suq.Queue, from Addr) {
+	for slot := range q.From(uint64(from)) {
 		op := ep.rx.at(slot)
 		if r := int(op.rail); !ep.link.Rails[r].NodeLocal || ep.core.Unexpected(slot).Size <= ep.inject[r] {
 			continue
 		}
-		ep.suq.Remove(slot)
+		q.Remove(slot)
 		ep.stats[op.rail].Error()
 		op.state = rxAbandoned // the provider keeps it until it closes
 	}

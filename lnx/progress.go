@@ -85,7 +85,7 @@ func (ep *Endpoint) takeAll() {
 // flooded is when too many unexpected messages wait.
 // Messages on their way into buffers have to arrive all the same.
 func (ep *Endpoint) flooded() bool {
-	return (ep.suq.Len() >= ep.set.MaxUnexpected || ep.fetchedBytes >= ep.set.MaxUnexpectedBytes) && ep.active == 0
+	return (ep.suq.Len()+ep.msgs.suq.Len() >= ep.set.MaxUnexpected || ep.fetchedBytes >= ep.set.MaxUnexpectedBytes) && ep.active == 0
 }
 
 // drain deals with all completions in the core's ring. Nothing that it calls may
@@ -127,6 +127,9 @@ func (ep *Endpoint) farewell() {
 func (ep *Endpoint) settle() {
 	if len(ep.fetch) > 0 {
 		ep.fetchAll()
+	}
+	if len(ep.msgs.released) > 0 {
+		ep.releaseMultis()
 	}
 	lane := ep.posted.lane
 	if lane == nil {
@@ -188,22 +191,26 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	if len(ep.starting) > 0 { // given up by the provider before it could start
 		ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == c.Slot })
 	}
-	op.ctx, op.state = nil, rxFree
 	if c.Len > ep.inject[c.Rail] && ep.wait.polled&(1<<c.Rail) != 0 {
 		ep.ring(from) // its sender waits to hear that it has arrived
 	}
-	ep.core.ReleaseRx(c.Slot)
 	if state != rxActive {
+		ep.freeRx(c.Slot, op)
 		return
 	}
 	entry := Entry{
 		Context: ctx,
-		Flags:   FlagTagged | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
+		Flags:   op.kind() | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
 		Len:     int(c.Len),
 		Tag:     c.Tag,
 		Data:    c.Data,
 		Src:     from,
 	}
+	if op.msg {
+		entry.Tag = 0
+		quiet = ep.endPiece(op, &entry)
+	}
+	ep.freeRx(c.Slot, op)
 	if c.Err == 0 {
 		ep.finish(int(c.Rail), entry, quiet)
 		return
@@ -214,6 +221,12 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	ep.fail(int(c.Rail), ErrEntry{
 		Entry: entry, Err: fierr.Errno(c.Err), Olen: int(c.Olen), ProvErrno: int(c.ProvErrno),
 	})
+}
+
+// freeRx gives the slot of a receive back that its provider has completed.
+func (ep *Endpoint) freeRx(slot providers.Slot, op *rxOp) {
+	op.ctx, op.state, op.msg = nil, rxFree, false
+	ep.core.ReleaseRx(slot)
 }
 
 // finish passes a success on: to the future that it belongs to, or to the CQ unless it

@@ -10,6 +10,9 @@ type Stats struct {
 	// call (fi_tsend and its kin, fi_tinject and its kin). A call answered
 	// with FI_EAGAIN is not counted.
 	TSends, TInjects uint64
+	// Sends and Injects are the same of untagged messages (fi_send, fi_inject and
+	// their kin).
+	Sends, Injects uint64
 	// TxBytes is the payload of those messages.
 	TxBytes uint64
 	// Reads and Writes are accepted operations on peers' memory (fi_read, fi_write and
@@ -41,6 +44,12 @@ func (s *Stats) Write(n uint64) { s.Writes++; s.RMABytes += n }
 // Atomic counts an accepted atomic operation on n bytes.
 func (s *Stats) Atomic(n uint64) { s.Atomics++; s.AtomicBytes += n }
 
+// Send counts an accepted untagged send of n bytes.
+func (s *Stats) Send(n uint64) { s.Sends++; s.TxBytes += n }
+
+// Inject counts an accepted untagged inject of n bytes.
+func (s *Stats) Inject(n uint64) { s.Injects++; s.TxBytes += n }
+
 // Expected counts an arrived message of n bytes that met a posted receive.
 func (s *Stats) Expected(n uint64) { s.RxExpected++; s.RxBytes += n }
 
@@ -54,6 +63,7 @@ func (s *Stats) Error() { s.Errors++ }
 func (s Stats) Sub(earlier Stats) Stats {
 	return Stats{
 		TSends: s.TSends - earlier.TSends, TInjects: s.TInjects - earlier.TInjects,
+		Sends: s.Sends - earlier.Sends, Injects: s.Injects - earlier.Injects,
 		TxBytes: s.TxBytes - earlier.TxBytes,
 		Reads:   s.Reads - earlier.Reads, Writes: s.Writes - earlier.Writes, RMABytes: s.RMABytes - earlier.RMABytes,
 		Atomics: s.Atomics - earlier.Atomics, AtomicBytes: s.AtomicBytes - earlier.AtomicBytes,
@@ -72,6 +82,6 @@ func (s Stats) String() string {
 	if s.Atomics > 0 {
 		rma += fmt.Sprintf("atomic %d, %d B, ", s.Atomics, s.AtomicBytes)
 	}
-	return fmt.Sprintf("tsend %d, tinject %d, tx %d B, "+rma+"expected %d, unexpected %d, rx %d B, errors %d",
-		s.TSends, s.TInjects, s.TxBytes, s.RxExpected, s.RxUnexpected, s.RxBytes, s.Errors)
+	return fmt.Sprintf("tsend %d, tinject %d, send %d, inject %d, tx %d B, "+rma+"expected %d, unexpected %d, rx %d B, errors %d",
+		s.TSends, s.TInjects, s.Sends, s.Injects, s.TxBytes, s.RxExpected, s.RxUnexpected, s.RxBytes, s.Errors)
 }

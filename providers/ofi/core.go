@@ -334,6 +334,9 @@ func (c *Core) Whose(slot providers.Slot) uint64 {
 func (c *Core) Send(rail int, op *providers.SendOp) error {
 	r, tx := handle(unsafe.Pointer(c.rails[rail].c)), handle(unsafe.Pointer(c.txAt(op.Slot)))
 	dest, tag, data, flags := C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags)
+	if op.Flags&providers.FlagMsg != 0 {
+		return c.sendMsg(r, tx, op)
+	}
 	if op.Count == 1 {
 		return hot("fi_tsend", int(C.gx_send(r, handle(op.IOV[0].Base), C.size_t(op.IOV[0].Len), dest, tag, data, flags, tx)))
 	}
@@ -357,11 +360,6 @@ func (c *Core) SendStaged(rail, n int) (int, error) {
 		return n, nil
 	}
 	return taken, hot("fi_tsend", int(c.c.refused))
-}
-
-// Probe implements [providers.Prober].
-func (c *Core) Probe(rail int, dest uint64) error {
-	return hot("fi_inject", int(C.gx_probe(handle(unsafe.Pointer(c.rails[rail].c)), C.uint64_t(dest))))
 }
 
 // Lane implements [providers.Laner].

@@ -134,6 +134,8 @@ type Entry struct {
 	Data uint64
 	// Src is the sender, ^0 if it is not in the AV.
 	Src uint64
+	// Off is where in the buffer of a multi-receive the message begins.
+	Off int
 }
 
 // GetInfo is a call of fi_getinfo(3).

@@ -36,7 +36,8 @@ type Hooks struct {
 
 	// Complete sees each operation that was accepted when it has ended, on its way to
 	// the CQ or to a blocked call, and may change it. It comes exactly once, also for
-	// operations without a completion in the CQ. Consumers are called in the opposite
+	// operations without a completion in the CQ; of a multi-receive for each message,
+	// the last time with FI_MULTI_RECV in Flags. Consumers are called in the opposite
 	// order, so that each finds the Context that it had put in. A consumer that hooks
 	// no receives is not told of receives, one that hooks nothing else is told of
 	// nothing else, and one that hooks no operation is told of all.
