@@ -38,7 +38,7 @@ func rows[T any](t *testing.T, open func(string) (*timer.Reader[T], error), path
 	defer r.Close()
 	for row, err := range r.All() {
 		require.NoError(t, err)
-		all = append(all, *row)
+		all = append(all, row)
 	}
 	return all
 }
