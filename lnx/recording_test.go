@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"golnx/lnx"
 	"golnx/providers/fierr"
 	"golnx/rail/flags"
+	"golnx/rail/intercept"
 	"golnx/rail/timer"
 )
 
@@ -48,6 +50,12 @@ func TestRecordedOperations(t *testing.T) {
 	onLinks(t, func(t *testing.T, c choice) {
 		dir := t.TempDir()
 		opts := recordingIn(dir, c, "RANK", "7")
+		ended := 0
+		opts.Hooks = []*intercept.Hooks{{Complete: func(_ *intercept.Rail, c *intercept.Completion) {
+			if lnx.Flags(c.Flags)&lnx.FlagSend != 0 {
+				ended++
+			}
+		}}}
 		a, b := newNode(t, opts), newNode(t, opts)
 		toB, toA := a.insert(b.ep.Name()), b.insert(a.ep.Name())
 		want := map[string]int{}
@@ -77,6 +85,7 @@ func TestRecordedOperations(t *testing.T) {
 			}
 			want[fmt.Sprintf("%s of %d bytes, tag %d", name, m.Size, i)]++
 		}
+		a.until(func() bool { return ended == len(want) }) // injects, too
 		require.Empty(t, a.odd)
 		require.Empty(t, b.odd)
 		sent := map[int]uint64{}
@@ -305,7 +314,7 @@ func TestRecordedNIC(t *testing.T) {
 		}
 		last[s.Counter] = s.Value
 	}
-	require.ElementsMatch(t, []string{"rx_bytes", "tx_bytes"}, maps.Keys(first))
+	require.ElementsMatch(t, []string{"rx_bytes", "tx_bytes"}, slices.Collect(maps.Keys(first)))
 	for counter := range first {
 		require.GreaterOrEqual(t, last[counter]-first[counter], uint64(n*size), counter)
 	}
@@ -346,11 +355,11 @@ func TestRecordedBlockingCalls(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	for i := range 50 {
-		f, err := b.ep.RecvAsync(ctx, toA, uint64(i), 0, make([]byte, 9000))
+		sent := make(chan error, 1)
+		go func() { sent <- a.ep.Send(ctx, toB, uint64(i), make([]byte, 9000)) }()
+		info, err := b.ep.Recv(ctx, toA, uint64(i), 0, make([]byte, 9000))
 		require.NoError(t, err)
-		require.NoError(t, a.ep.Send(ctx, toB, uint64(i), make([]byte, 9000)))
-		info, err := f.Wait(ctx)
-		require.NoError(t, err)
+		require.NoError(t, <-sent)
 		require.Equal(t, lnx.RecvInfo{Len: 9000, Tag: uint64(i), From: toA}, info)
 	}
 	require.NoError(t, a.ep.Close())
