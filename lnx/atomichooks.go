@@ -19,7 +19,7 @@ func (h *hooked) handOverAtomic(p *path, op *txOp, o intercept.Op, a *atomicArgs
 		s.seen[i] = intercept.RemoteIOV(s.call.Remote[i])
 	}
 	h.atomic = intercept.Atomic{
-		Op: o, To: p.remote, Do: a.op, Type: a.typ, Operands: a.operands, Compare: a.compare, Result: a.result,
+		Op: o, To: op.peer.remote(p), Do: a.op, Type: a.typ, Operands: a.operands, Compare: a.compare, Result: a.result,
 		Remote: s.seen[:s.call.RemoteCount], Flags: uint64(a.flags), Context: t.user,
 	}
 	h.sending = tracking{tracked: t, op: op}

@@ -114,7 +114,7 @@ func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags
 	t.quiet = op.quiet
 	op.ctx = t
 	c := &h.send
-	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, p.remote, iov, op.tag, h.ep.op.Data, uint64(flags), t.user
+	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, op.peer.remote(p), iov, op.tag, h.ep.op.Data, uint64(flags), t.user
 	h.sending.tracked, h.sending.op, h.sending.refused = t, op, nil
 	err = f(c)
 	provider = err != nil && err == h.sending.refused
