@@ -1,8 +1,10 @@
 package lnx
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,8 @@ import (
 	"golnx/providers/fierr"
 	"golnx/providers/ofi"
 	"golnx/rail"
+	"golnx/rail/intercept"
+	"golnx/suq"
 )
 
 // Addr names a peer of an endpoint (fi_addr_t).
@@ -42,6 +46,8 @@ type peerState struct {
 	// byPath has the index in paths for each rail and entry of addr.
 	byPath  []int
 	entries int
+	// remotes are what hooks see of the paths, as byPath; nil without hooks.
+	remotes []*intercept.Remote
 	pid     uint32 // 0 if it cannot be watched
 	heard   bool
 	err     error // set when the peer is known to have ended
@@ -58,6 +64,11 @@ type peerState struct {
 	mute   bool             // local, without a bell
 	why    []error          // of the paths that are dead
 	keys   *livekeys.View   // of the memory that node-local rails reach; nil before an Import
+}
+
+// remote answers what hooks see of a path.
+func (p *peerState) remote(way *path) *intercept.Remote {
+	return p.remotes[way.rail*p.entries+way.entry]
 }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
@@ -140,6 +151,9 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 		}
 		state.byPath[c.Rail*state.entries+c.Entry] = len(state.paths)
 		state.paths = append(state.paths, path{rail: c.Rail, entry: c.Entry, addr: a})
+		if ep.ownName(c.Rail, state.addr.Entries[c.Entry].Addr) {
+			ep.shm[c.Rail].meetSelf(a)
+		}
 	}
 	return nil
 }
@@ -151,6 +165,7 @@ func (ep *Endpoint) removePaths(state *peerState) {
 		if !ep.retire(state, p) && ep.core.Remove(p.rail, p.addr) != nil {
 			ep.stats[p.rail].Error()
 		}
+		ep.shm[p.rail].leaveSelf(p.addr)
 		if int(p.addr) >= len(ep.byRail[p.rail]) {
 			continue
 		}
@@ -215,7 +230,12 @@ func (ep *Endpoint) heard(from Addr, r int, src uint64) {
 // unknown sender. Receives from that sender take them from now on; none can be
 // waiting, since the sender had no Addr.
 func (ep *Endpoint) resolveUnknown() {
-	for slot := range ep.suq.Unknown() {
+	ep.resolveIn(ep.suq)
+	ep.resolveIn(ep.msgs.suq)
+}
+
+func (ep *Endpoint) resolveIn(q *suq.Queue) {
+	for slot := range q.Unknown() {
 		op := ep.rx.at(slot)
 		src := ep.core.Whose(slot)
 		from := ep.addrOf(int(op.rail), src)
@@ -223,7 +243,7 @@ func (ep *Endpoint) resolveUnknown() {
 			continue
 		}
 		op.from = from
-		ep.suq.SetSource(slot, uint64(from))
+		q.SetSource(slot, uint64(from))
 		ep.heard(from, int(op.rail), src)
 		ep.mustFetch(slot, int(op.rail), ep.core.Unexpected(slot).Size)
 	}
@@ -302,6 +322,11 @@ func (ep *Endpoint) makeBlob() ([]byte, error) {
 		return peer.Encode21(a)
 	}
 	return peer.Encode22(a)
+}
+
+// ownName says whether an address is that of our own rail.
+func (ep *Endpoint) ownName(r int, addr []byte) bool {
+	return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return l.Index == r && bytes.Equal(l.Addr, addr) })
 }
 
 // loopbackLast answers the rails' indices with those over loopback at the end.

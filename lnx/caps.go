@@ -16,14 +16,20 @@ type Caps = providers.Caps
 const (
 	CapTagged Caps = providers.CapTagged // tagged messages, which every link has
 	CapRMA    Caps = providers.CapRMA    // reads and writes of peers' memory
-	CapAtomic Caps = providers.CapAtomic // atomic operations on peers' memory
+	CapAtomic Caps = providers.CapAtomic // atomic operations on peers' memory, and CapRMA
+	// CapRMAEvent: what peers do with memory is counted (EventRemoteRead and
+	// EventRemoteWrite), and CapRMA.
+	CapRMAEvent Caps = providers.CapRMAEvent
 )
 
 func (s *settings) setCaps() error {
-	if unknown := s.Caps &^ (CapTagged | CapRMA | CapAtomic); unknown != 0 {
-		return fmt.Errorf("Options.Caps has %#x: CapTagged, CapRMA and CapAtomic are possible: %w", uint64(unknown), fierr.EInval)
+	if unknown := s.Caps &^ (CapTagged | CapRMA | CapAtomic | CapRMAEvent); unknown != 0 {
+		return fmt.Errorf("Options.Caps has %#x: CapTagged, CapRMA, CapAtomic and CapRMAEvent are possible: %w", uint64(unknown), fierr.EInval)
 	}
 	s.Caps |= CapTagged
+	if s.Caps&(CapAtomic|CapRMAEvent) != 0 {
+		s.Caps |= CapRMA // which no provider has them without
+	}
 	return nil
 }
 
@@ -67,6 +73,8 @@ func cannot(rail string, missing Caps) error {
 // what describes an operation by the flags of its completion, for errors.
 func (f Flags) what(tag uint64) string {
 	switch {
+	case f&FlagAtomic != 0:
+		return "atomic operation"
 	case f&FlagRead != 0:
 		return "read"
 	case f&FlagWrite != 0:
@@ -77,6 +85,9 @@ func (f Flags) what(tag uint64) string {
 	op := "send"
 	if f&FlagRecv != 0 {
 		op = "receive"
+	}
+	if f&FlagMsg != 0 {
+		return "untagged " + op
 	}
 	return fmt.Sprintf("%s with tag %#x", op, tag)
 }

@@ -20,6 +20,9 @@ type Entry struct {
 	Data uint64
 	// Src is the sender, AddrUnspec if it is not in the AV.
 	Src Addr
+	// Off is where in the buffer of a multi-receive the message begins, in bytes; 0 for
+	// others.
+	Off int
 }
 
 // ErrEntry is a failed operation (struct fi_cq_err_entry). It is an error.

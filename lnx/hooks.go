@@ -15,20 +15,23 @@ import (
 // An operation's context is wrapped on its way through here, in a tracked, which has the
 // caller's and what the hooks made of it.
 type hooked struct {
-	ep       *Endpoint
-	hooks    []*intercept.Hooks
-	view     *intercept.Endpoint
-	rails    []*intercept.Chain
-	link     *intercept.Chain // of what belongs to no rail
-	cqRead   func([]intercept.Entry) (int, error)
-	waits    bool // somebody hooks CQ.Wait
-	free     []*tracked
-	send     intercept.Send // the call under way
-	sending  tracking
-	rma      intercept.RMA // the same of RMA
-	recv     intercept.Recv
-	posting  *tracked
-	complete intercept.Completion
+	ep      *Endpoint
+	hooks   []*intercept.Hooks
+	view    *intercept.Endpoint
+	rails   []*intercept.Chain
+	link    *intercept.Chain // of what belongs to no rail
+	cqRead  func([]intercept.Entry) (int, error)
+	waits   bool // somebody hooks CQ.Wait
+	free    []*tracked
+	send    intercept.Send // the call under way
+	sending tracking
+	rma     intercept.RMA // the same of RMA
+	atomic  intercept.Atomic
+	// delivered and readable are those of the atomic operation under way.
+	delivered, readable bool
+	recv                intercept.Recv
+	posting             *tracked
+	complete            intercept.Completion
 }
 
 // tracked is the context of an operation that hooks saw.
@@ -39,6 +42,7 @@ type tracked struct {
 	quiet      bool  // a success has no completion in the CQ
 	handed     bool
 	ended      bool
+	multi      bool // ends with FlagMultiRecv
 }
 
 // tracking is a send on its way through the hooks.
@@ -84,7 +88,7 @@ func (h *hooked) sendOne(path *path, op *txOp, o intercept.Op, iov [][]byte, fla
 		ep.dropTx(slot, op)
 		return err
 	case replaced:
-		e, quiet := Entry{Context: op.ctx, Flags: FlagTagged | FlagSend, Tag: op.tag, Src: AddrUnspec}, op.quiet
+		e, quiet := Entry{Context: op.ctx, Flags: op.kind() | FlagSend, Tag: op.tag, Src: AddrUnspec}, op.quiet
 		ep.dropTx(slot, op)
 		ep.finish(path.rail, e, quiet)
 	default:
@@ -110,7 +114,7 @@ func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags
 	t.quiet = op.quiet
 	op.ctx = t
 	c := &h.send
-	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, p.remote, iov, op.tag, h.ep.op.Data, uint64(flags), t.user
+	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, op.peer.remote(p), iov, op.tag, h.ep.op.Data, uint64(flags), t.user
 	h.sending.tracked, h.sending.op, h.sending.refused = t, op, nil
 	err = f(c)
 	provider = err != nil && err == h.sending.refused
@@ -143,8 +147,10 @@ func (h *hooked) sendBase(c *intercept.Send) error {
 	if Flags(c.Flags)&FlagInject != 0 && size > ep.link.Info.InjectSize {
 		return tooLongToInject(c.Op, size, ep.link.Info.InjectSize)
 	}
-	s.op.tag, s.op.len = c.Tag, size
-	ep.op.Tag, ep.op.Data = c.Tag, c.Data
+	if !s.op.msg {
+		s.op.tag = c.Tag
+	}
+	s.op.len, ep.op.Tag, ep.op.Data = size, s.op.tag, c.Data
 	s.seen = c.Context
 	if err := ep.handOver(int(s.op.rail), s.op, c.IOV, Flags(c.Flags)); err != nil {
 		s.refused = err
@@ -184,7 +190,10 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 	case err == nil:
 		t.seen = c.Context
 		e := entryOf(c.Result)
-		e.Context, e.Flags = t, e.Flags|FlagTagged|FlagRecv
+		e.Context, e.Flags = t, e.Flags|msgKind(untagged(o))|FlagRecv
+		if flags&FlagMultiRecv != 0 {
+			e.Flags |= FlagMultiRecv
+		}
 		h.posting = nil
 		h.ep.finish(-1, e, t.quiet)
 	default:
@@ -205,9 +214,10 @@ func (h *hooked) recvBase(c *intercept.Recv) error {
 	}
 	t.seen = c.Context
 	t.handed = true // it can end within the call
+	t.multi = untagged(c.Op) && Flags(c.Flags)&FlagMultiRecv != 0
 	m := Msg{IOV: c.IOV, Addr: Addr(c.From), Tag: c.Tag, Ignore: c.Ignore, Context: t}
 	if err := h.ep.receive(c.Op, &m, Flags(c.Flags)); err != nil {
-		t.handed = false
+		t.handed, t.multi = false, false
 		return err
 	}
 	return nil
@@ -231,21 +241,23 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	if t.r < 0 {
 		complete = chain.CompleteRecv
 	}
-	user, failed := t.user, t.failed
+	user, failed, goesOn := t.user, t.failed, t.multi && e.Flags&FlagMultiRecv == 0
+	t.failed = nil
 	e.Context = t.seen
 	if complete != nil { // field by field: a copy of what was just written has to wait for it
 		c := &h.complete
-		c.Context, c.Flags, c.Len, c.Tag, c.Data, c.Src, c.Err = t.seen, uint64(e.Flags), e.Len, e.Tag, e.Data, uint64(e.Src), int(code)
+		c.Context, c.Flags, c.Len, c.Off, c.Tag, c.Data, c.Src, c.Err = t.seen, uint64(e.Flags), e.Len, e.Off, e.Tag, e.Data, uint64(e.Src), int(code)
 		if err := complete(c); err != nil {
 			failed = err
 		}
-		e.Context, e.Flags, e.Len, e.Tag, e.Data, e.Src, code = c.Context, Flags(c.Flags), c.Len, c.Tag, c.Data, Addr(c.Src), fierr.Errno(c.Err)
+		e.Context, e.Flags, e.Len, e.Off, e.Tag, e.Data, e.Src, code = c.Context, Flags(c.Flags), c.Len, c.Off, c.Tag, c.Data, Addr(c.Src), fierr.Errno(c.Err)
 		c.Context = nil
 	}
 	if c, ok := user.(*call); ok {
 		e.Context = c // a blocked call is not a hook's to lose
 	}
-	if h.posting == t { // still on its way through the hooks of the call
+	if goesOn { // a message of a multi-receive
+	} else if h.posting == t { // still on its way through the hooks of the call
 		t.ended = true
 	} else {
 		h.untrack(t)
@@ -278,6 +290,7 @@ var (
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Tag)-unsafe.Offsetof(intercept.Entry{}.Tag)]
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Data)-unsafe.Offsetof(intercept.Entry{}.Data)]
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Src)-unsafe.Offsetof(intercept.Entry{}.Src)]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Off)-unsafe.Offsetof(intercept.Entry{}.Off)]
 )
 
 // withdrawn tells the hooks of an operation that ends without a completion, and answers
@@ -288,6 +301,7 @@ func (h *hooked) withdrawn(opContext any) any {
 		return opContext
 	}
 	user := t.user
+	t.multi = false
 	e := Entry{Context: t, Src: AddrUnspec}
 	_, _ = h.ended(t.r, &e, fierr.ECanceled)
 	return user

@@ -71,7 +71,7 @@ func Links(opts Options) (*Listing, error) {
 		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
 	}
 	set.warnAliases()
-	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks, caps: set.Caps}
+	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.consumers.ofLinks(), caps: set.Caps}
 	listing := &Listing{}
 	var errs []error
 	for _, spec := range set.spec {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"golnx/internal/livekeys"
 	"golnx/mr"
@@ -153,6 +154,17 @@ func (ep *Endpoint) closeViews() error {
 		errs = append(errs, state.keys.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// answerLocal does what an endpoint of this process, whose lock is held, has asked of this
+// one's memory. shm reads the answer in this one's region, which is about to go.
+func (ep *Endpoint) answerLocal() {
+	if ep.rma == nil {
+		return
+	}
+	ep.lock()
+	ep.takeLocal()
+	ep.mu.Unlock()
 }
 
 // leaveLimit is how long peers on this node are waited for to end what they do with
@@ -310,7 +322,7 @@ func (r *Region) RemoteKey() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := rkey{id: r.ep.rma.id, mr: key}
+	k := rkey{id: r.ep.rma.id, mr: key, base: byte(uintptr(unsafe.Pointer(unsafe.SliceData(r.r.Bytes()))) % 64)}
 	if t := r.ep.rma.table; t != nil {
 		k.table = t.Name()
 		if err := r.noteKeys(); err != nil {

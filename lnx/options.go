@@ -41,11 +41,11 @@ type Options struct {
 	// CQSize is how many unread completions make operations answer EAGAIN;
 	// 65,536 if 0.
 	CQSize int
-	// MaxPosted is how many receives can be posted at once; 1,048,576 if 0. A
+	// MaxPosted is how many receives, tagged and untagged, can be posted at once; 1,048,576 if 0. A
 	// posted receive takes at most 700 bytes, besides its buffer. Memory follows
 	// the most that were ever posted.
 	MaxPosted int
-	// MaxUnexpected is how many unexpected messages are held; 1,048,576 if 0. One
+	// MaxUnexpected is how many unexpected messages are held, tagged and untagged; 1,048,576 if 0. One
 	// of 8 bytes takes at most 1,024 over shm, the provider's part included.
 	// When they are there, the rails are not driven until receives take some. One
 	// call into shm takes all that is waiting, so that fast senders can go beyond.
@@ -54,6 +54,9 @@ type Options struct {
 	// fetched are held, as MaxUnexpected; 256 MiB if 0. Over tcp those above 16 KiB
 	// are.
 	MaxUnexpectedBytes uint64
+	// MinMultiRecv is the room in bytes that a buffer with FlagMultiRecv is released
+	// below (FI_OPT_MIN_MULTI_RECV of fi_endpoint(3)); 64 if 0.
+	MinMultiRecv int
 	// MaxSends is how many sends can be under way at once; 65,536 if 0.
 	MaxSends int
 	// ConnectTimeout is how long sends over a network may find no connection to a
@@ -75,6 +78,10 @@ type Options struct {
 	MRCacheEntries int
 	MRCacheBytes   int64
 
+	// Settings are options that the rails' endpoints get before they are enabled
+	// (fi_setopt(3)), as OptBufferedMin.To(4096). A rail that refuses one fails Open.
+	Settings []Setting
+
 	// Hooks are consumers that see and change the endpoint's operations, after those
 	// of intercept.Register.
 	Hooks []*intercept.Hooks
@@ -86,8 +93,8 @@ type Options struct {
 // settings are Options with the environment and the defaults applied.
 type settings struct {
 	Options
-	spec  linkspec.Spec
-	hooks []*intercept.Hooks // of all consumers
+	spec      linkspec.Spec
+	consumers consumers
 }
 
 func (o Options) resolve() (settings, error) {
@@ -122,7 +129,7 @@ func (o Options) resolve() (settings, error) {
 	if err := s.setCaps(); err != nil {
 		return s, err
 	}
-	s.hooks, err = consumers(s.Options)
+	s.consumers, err = newConsumers(s.Options)
 	return s, err
 }
 
@@ -146,6 +153,7 @@ func (s *settings) setDefaults() error {
 		{"CQSize", &s.CQSize, 1 << 16, 1 << 26},
 		{"MaxPosted", &s.MaxPosted, 1 << 20, 1 << 26},
 		{"MaxUnexpected", &s.MaxUnexpected, 1 << 20, 1 << 26},
+		{"MinMultiRecv", &s.MinMultiRecv, 64, 1 << 30},
 		{"MaxSends", &s.MaxSends, 1 << 16, 1 << 24},
 	} {
 		if *f.value == 0 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"golnx/peer"
+	"golnx/suq"
 )
 
 // Endpoints of one process share more than memory: shm 2.1 uses a region of the
@@ -67,18 +68,33 @@ func (ep *Endpoint) has(addr []byte) bool {
 // forget ends the acquaintance with an endpoint of this process that is about to
 // close, under the lock of the one that forgets.
 func (ep *Endpoint) forget(closing *Endpoint) {
-	ep.dropRetired(func(r *retired) bool { return closing.has(r.name) })
+	ep.dropRetired(func(r *retired) bool {
+		if !closing.has(r.name) {
+			return false
+		}
+		ep.dropUnfinished(r.rail, r.addr)
+		return true
+	})
+	known := false
+	defer func() {
+		if !known && !ep.closed.Load() {
+			ep.forgetStranger(closing)
+		}
+	}()
 	for p := range ep.peers.All() {
 		if !ep.inProcess(p.Address, peer.Locate(ep.self, p.Address)) || !closing.isAt(p.Address) {
 			continue
 		}
+		known = true
 		addr, state := Addr(p.Addr), p.Data
 		if !ep.closed.Load() {
 			ep.endPeer(addr, state, fmt.Errorf("peer %d (of this process): %w", addr, ErrPeerDead))
 		}
-		ep.dropUnfinished(addr)
 		state.paths = slices.DeleteFunc(state.paths, func(p path) bool {
 			local := ep.link.Rails[p.rail].NodeLocal
+			if local {
+				ep.dropUnfinished(p.rail, p.addr)
+			}
 			if local && ep.core.Remove(p.rail, p.addr) != nil {
 				ep.stats[p.rail].Error()
 			}
@@ -87,15 +103,43 @@ func (ep *Endpoint) forget(closing *Endpoint) {
 	}
 }
 
-// dropUnfinished withdraws the messages whose bytes still lie with a peer that
-// shares memory and goes: those above the inject size.
-func (ep *Endpoint) dropUnfinished(from Addr) {
-	for slot := range ep.suq.From(uint64(from)) {
-		op := ep.rx.at(slot)
-		if r := int(op.rail); !ep.link.Rails[r].NodeLocal || ep.core.Unexpected(slot).Size <= ep.inject[r] {
+// forgetStranger has node-local rails forget an endpoint that is in no AV here: they came
+// to know it by what it sent. What they know goes with the removal of its address.
+func (ep *Endpoint) forgetStranger(closing *Endpoint) {
+	for r, info := range ep.link.Rails {
+		if !info.NodeLocal {
 			continue
 		}
-		ep.suq.Remove(slot)
+		ep.core.Progress(1 << r) // what it asked for is done while it is there
+		for _, l := range closing.local {
+			if l.Provider != info.Provider {
+				continue
+			}
+			addr, err := ep.core.Insert(r, l.Addr)
+			if err == nil {
+				err = ep.core.Remove(r, addr)
+			}
+			if err != nil {
+				ep.stats[r].Error()
+			}
+		}
+	}
+}
+
+// dropUnfinished withdraws the messages whose bytes still lie with a peer that
+// shares memory and goes: those above the inject size.
+func (ep *Endpoint) dropUnfinished(r int, addr uint64) {
+	ep.dropIn(ep.suq, r, addr)
+	ep.dropIn(ep.msgs.suq, r, addr)
+}
+
+func (ep *Endpoint) dropIn(q *suq.Queue, r int, addr uint64) {
+	for slot := range q.All() {
+		op := ep.rx.at(slot)
+		if int(op.rail) != r || ep.core.Unexpected(slot).Size <= ep.inject[r] || ep.core.Whose(slot) != addr {
+			continue
+		}
+		q.Remove(slot)
 		ep.stats[op.rail].Error()
 		op.state = rxAbandoned // the provider keeps it until it closes
 	}

@@ -18,6 +18,7 @@ type RemoteMemory struct {
 	remote *mr.Remote
 	off, n uint64 // within what was imported
 	part   bool
+	base   uint64 // the whole's address at the peer modulo 64
 }
 
 // RemoteRange is a range of a peer's memory.
@@ -51,7 +52,7 @@ func (ep *Endpoint) Import(to Addr, key []byte) (*RemoteMemory, error) {
 	if err := ep.viewKeys(state, k.table); err != nil {
 		return nil, fmt.Errorf("Import: %w", err)
 	}
-	return &RemoteMemory{ep: ep, to: to, state: state, remote: ep.rma.mem.Import(k.mr), n: k.mr.Len()}, nil
+	return &RemoteMemory{ep: ep, to: to, state: state, remote: ep.rma.mem.Import(k.mr), n: k.mr.Len(), base: uint64(k.base)}, nil
 }
 
 // viewKeys opens a peer's table of live keys, if a rail needs it.

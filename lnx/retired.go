@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"golnx/peer"
+	"golnx/providers"
 )
 
 // shm 2.1 takes a peer's region away when it is removed from the AV, also from under
@@ -18,33 +19,58 @@ type retired struct {
 	name  []byte
 	pid   int
 	start uint64 // of the process
+	ended bool
 }
 
 // fewRetired is how many may be there without a look at which of their processes live.
 const fewRetired = 8
 
-// mostRetired is how many there may be; shm has room for 256 peers in all. The oldest
-// are removed beyond that, whatever they do.
+// mostRetired is how many there may be; shm has room for 256 peers in all. Beyond that
+// the oldest of which nothing waits are removed, though they live.
 const mostRetired = 128
 
 // retire keeps the rail addresses of a removed peer that shares memory, and answers
 // false for one that can be removed at once.
 func (ep *Endpoint) retire(state *peerState, p *path) bool {
-	if !ep.link.Rails[p.rail].NodeLocal || state.err != nil {
+	if !ep.link.Rails[p.rail].NodeLocal || state.err != nil && !ep.waitsOf(p.rail, p.addr) {
 		return false
 	}
-	r := retired{rail: p.rail, addr: p.addr, name: state.addr.Entries[p.entry].Addr}
+	r := retired{rail: p.rail, addr: p.addr, name: state.addr.Entries[p.entry].Addr, ended: state.err != nil}
 	r.pid, _ = processOf(state.addr, peer.Locality{Memory: true, PIDs: true})
 	r.start = startTime(r.pid)
 	ep.retired = append(ep.retired, r)
 	if len(ep.retired) > fewRetired {
-		ep.dropRetired(func(r *retired) bool { return startTime(r.pid) != r.start })
+		ep.dropRetired(func(r *retired) bool {
+			return (r.ended || startTime(r.pid) != r.start) && !ep.waitsOf(r.rail, r.addr)
+		})
 	}
-	for len(ep.retired) > mostRetired {
-		first := &ep.retired[0]
-		ep.dropRetired(func(r *retired) bool { return r == first })
+	if over := len(ep.retired) - mostRetired; over > 0 {
+		ep.dropRetired(func(r *retired) bool {
+			if over == 0 || ep.waitsOf(r.rail, r.addr) {
+				return false
+			}
+			over--
+			return true
+		})
 	}
 	return true
+}
+
+// waitsOf says that messages of a rail address of a removed peer wait, or are on their
+// way into a buffer: shm looks into the region of the peer for them. It does not tell
+// whose the latter are, so that those of any removed peer count.
+func (ep *Endpoint) waitsOf(r int, addr uint64) bool {
+	found := false
+	ep.rx.all(func(slot providers.Slot, op *rxOp) {
+		switch {
+		case found || int(op.rail) != r:
+		case op.state == rxUnexpected || op.state == rxClaimed:
+			found = ep.core.Whose(slot) == addr
+		case op.state == rxActive || op.state == rxStray || op.state == rxAbandoned:
+			found = ep.peerOf(op.from) == nil
+		}
+	})
+	return found
 }
 
 // reinstate answers the rail address of a peer that is inserted again.

@@ -17,7 +17,8 @@ import (
 //	 0  magic, 8 bytes
 //	 8  version of the writer
 //	 9  oldest version whose reader understands this
-//	10  zero, 2 bytes
+//	10  the memory's address modulo 64
+//	11  zero
 //	12  CRC-32C of all bytes but these four
 //	16  identity of the endpoint
 //	32  name of its table of live keys (package livekeys), zeros without
@@ -48,11 +49,12 @@ func identify(a *peer.Address) (id endpointID) {
 type rkey struct {
 	id    endpointID
 	table livekeys.Name
+	base  byte // the memory's address modulo 64, by which atomics are aligned
 	mr    mr.RemoteKey
 }
 
 func (k *rkey) marshal() ([]byte, error) {
-	b := append([]byte(rkeyMagic), rkeyVersion, rkeyVersion, 0, 0, 0, 0, 0, 0)
+	b := append([]byte(rkeyMagic), rkeyVersion, rkeyVersion, k.base, 0, 0, 0, 0, 0)
 	b = append(b, k.id[:]...)
 	b = k.table.AppendTo(b)
 	b, err := k.mr.AppendBinary(b)
@@ -85,6 +87,7 @@ func (k *rkey) unmarshal(b []byte) error {
 		return bad("its checksum is %#08x, want %#08x: it was altered", got, want)
 	}
 	copy(k.id[:], b[rkeyID:])
+	k.base = b[10]
 	k.table = livekeys.ParseName(b[rkeyTable:])
 	return k.mr.UnmarshalBinary(b[rkeyHeader:])
 }

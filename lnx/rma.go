@@ -202,6 +202,7 @@ func (ep *Endpoint) aim(p *path, remote []RemoteRange, write bool) (err error) {
 // handOverRMA gives the scratch operation to its provider.
 func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte, flags Flags) error {
 	s := &ep.rma.op
+	ep.letGo(op) // a hook may hand over again
 	s.Flags = uint64(flags & (FlagRemoteCQData | levels))
 	s.Desc = [providers.MaxIOV]uintptr{}
 	switch {
@@ -219,7 +220,7 @@ func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte,
 		op.pinned = true
 	}
 	op.state = txActive
-	if ep.link.Rails[r].NodeLocal && !ep.enter(state, op) {
+	if ep.link.Rails[r].NodeLocal && !ep.enter(state, op, s.Remote[:s.RemoteCount], accessOf(s.Write)) {
 		return errKeyGone
 	}
 	return ep.rma.core.RMA(r, s)
@@ -227,16 +228,16 @@ func (ep *Endpoint) handOverRMA(r int, state *peerState, op *txOp, iov [][]byte,
 
 // enter asks the table of a peer on this node whether the keys are good, and holds them
 // there until the operation ends.
-func (ep *Endpoint) enter(state *peerState, op *txOp) bool {
-	s, h := &ep.rma.op, ep.hold(op)
+func (ep *Endpoint) enter(state *peerState, op *txOp, remote []providers.RMAIOV, access mr.Access) bool {
+	h := ep.hold(op)
 	if state.keys == nil { // the memory was imported when the peer was not reached so
 		return false
 	}
 	h.view = state.keys
 	ep.rma.near++
-	for i := range s.RemoteCount {
-		at := &s.Remote[i]
-		if !h.view.Enter(at.Key, livekeys.Memory{Start: at.Addr, Len: at.Len, Access: uint64(accessOf(s.Write))}) {
+	for i := range remote {
+		at := &remote[i]
+		if !h.view.Enter(at.Key, livekeys.Memory{Start: at.Addr, Len: at.Len, Access: uint64(access)}) {
 			return false // dropTx leaves the others
 		}
 		h.keys[i] = at.Key
@@ -282,6 +283,15 @@ func (ep *Endpoint) lease(r int, op *txOp, iov [][]byte) (err error) {
 // endRMA lets go of what an operation used besides its slot.
 func (ep *Endpoint) endRMA(op *txOp) {
 	op.rma = 0
+	if op.held != nil {
+		ep.letGo(op)
+		ep.rma.free = append(ep.rma.free, op.held)
+		op.held = nil
+	}
+}
+
+// letGo empties what an operation holds.
+func (ep *Endpoint) letGo(op *txOp) {
 	h := op.held
 	if h == nil {
 		return
@@ -296,15 +306,13 @@ func (ep *Endpoint) endRMA(op *txOp) {
 		h.view.Leave(key)
 	}
 	*h = held{}
-	ep.rma.free = append(ep.rma.free, h)
-	op.held = nil
 }
 
 // mayWrite says that an operation's buffer can be written to although the peer has ended:
 // a read over a network, whose answer may be on its way. Its provider notices the broken
 // connection and fails it.
 func (ep *Endpoint) mayWrite(op *txOp) bool {
-	return op.rma&FlagRead != 0 && !ep.link.Rails[op.rail].NodeLocal
+	return op.rma&(FlagRMA|FlagRead) == FlagRMA|FlagRead && !ep.link.Rails[op.rail].NodeLocal
 }
 
 // written deals with a peer's write with remote CQ data.

@@ -19,7 +19,7 @@ func (h *hooked) handOverRMA(p *path, op *txOp, o intercept.Op, iov [][]byte, fl
 		s.seen[i] = intercept.RemoteIOV(s.op.Remote[i])
 	}
 	h.rma = intercept.RMA{
-		Op: o, To: p.remote, IOV: iov, Remote: s.seen[:s.op.RemoteCount], Data: s.op.Data, Flags: uint64(flags), Context: t.user,
+		Op: o, To: op.peer.remote(p), IOV: iov, Remote: s.seen[:s.op.RemoteCount], Data: s.op.Data, Flags: uint64(flags), Context: t.user,
 	}
 	h.sending = tracking{tracked: t, op: op}
 	f := chain.RMA[o]

@@ -230,6 +230,9 @@ func (ep *Endpoint) failRecvs(addr Addr) {
 	for slot := range ep.posted.Directed(uint64(addr)) {
 		ep.cancel(slot, fierr.EHostDown)
 	}
+	for slot := range ep.msgs.srq.Directed(uint64(addr)) {
+		ep.cancel(slot, fierr.EHostDown)
+	}
 	for _, chunk := range ep.rx.chunks {
 		for j := range chunk {
 			op := &chunk[j]

@@ -35,6 +35,10 @@ type Info struct {
 	Alias string `json:"alias,omitempty"`
 	// NodeLocal says that the provider reaches this node only.
 	NodeLocal bool `json:"node_local"`
+	// NICAtomics is that of Traits.
+	NICAtomics bool `json:"-"`
+	// FetchToConfirm is that of Traits.
+	FetchToConfirm bool `json:"-"`
 	// FetchAbove is the size in bytes above which an unexpected message has to be
 	// fetched while its sender is there (Fetcher); 0 if none has.
 	FetchAbove uint64 `json:"-"`

@@ -98,11 +98,13 @@ func start(t *testing.T, args ...string) *running {
 }
 
 // begin starts what has been prepared.
-func (r *running) begin() {
+func (r *running) begin() { r.t.Helper(); r.beginBy((*exec.Cmd).Start) }
+
+func (r *running) beginBy(start func(*exec.Cmd) error) {
 	r.t.Helper()
 	stderr, err := r.StderrPipe()
 	require.NoError(r.t, err)
-	require.NoError(r.t, r.Start())
+	require.NoError(r.t, start(r.Cmd))
 	go func() {
 		defer close(r.lines)
 		for s := bufio.NewScanner(stderr); s.Scan(); {

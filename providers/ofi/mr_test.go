@@ -20,7 +20,7 @@ import (
 type nobody struct{}
 
 func (n *nobody) Match(int, uint64, uint64, uint64) (providers.Slot, bool) { panic("a message") }
-func (n *nobody) Stray(int, uint64) providers.Slot                         { panic("a message") }
+func (n *nobody) MatchMsg(int, uint64, uint64) (providers.Slot, bool)      { panic("a message") }
 func (n *nobody) Dropped(providers.Slot)                                   { panic("a message") }
 
 func openRMA(t *testing.T, provider, domain string) *ofi.Core {

@@ -163,6 +163,10 @@ ssize_t gx_rma(uintptr_t rail, bool write, uintptr_t buf, size_t len, uintptr_t 
 	       uint64_t dest, uint64_t addr, uint64_t key, uintptr_t tx);
 ssize_t gx_rmamsg(uintptr_t rail, bool write, size_t count, size_t remote_count,
 		  uint64_t dest, uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_send_msg(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
+		    uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_sendv_msg(uintptr_t rail, size_t count, uint64_t dest, uint64_t data,
+		     uint64_t flags, uintptr_t tx);
 uint32_t gx_send_staged(uintptr_t rail, uint32_t n);
 ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);

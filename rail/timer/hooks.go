@@ -25,6 +25,9 @@ func (r *Recorder) Hooks() *intercept.Hooks {
 	h.Send, h.SendV, h.SendMsg, h.SendData, h.Inject, h.InjectData = r.send, r.send, r.send, r.send, r.send, r.send
 	h.Read, h.ReadV, h.ReadMsg = r.rma, r.rma, r.rma
 	h.Write, h.WriteV, h.WriteMsg, h.InjectWrite, h.WriteData, h.InjectWriteData = r.rma, r.rma, r.rma, r.rma, r.rma, r.rma
+	h.Atomic, h.AtomicV, h.AtomicMsg, h.InjectAtomic = r.atomic, r.atomic, r.atomic, r.atomic
+	h.FetchAtomic, h.FetchAtomicV, h.FetchAtomicMsg = r.atomic, r.atomic, r.atomic
+	h.CompareAtomic, h.CompareAtomicV, h.CompareAtomicMsg = r.atomic, r.atomic, r.atomic
 	h.Complete = r.complete
 	return h
 }
@@ -38,6 +41,14 @@ func (r *Recorder) send(rail *intercept.Rail, c *intercept.Send, next func(*inte
 }
 
 func (r *Recorder) rma(rail *intercept.Rail, c *intercept.RMA, next func(*intercept.RMA) error) error {
+	var t try
+	r.begin(&t, rail, c.To, c.Len(), c.Op, 0, &c.Context)
+	err := next(c)
+	t.answered(err)
+	return err
+}
+
+func (r *Recorder) atomic(rail *intercept.Rail, c *intercept.Atomic, next func(*intercept.Atomic) error) error {
 	var t try
 	r.begin(&t, rail, c.To, c.Len(), c.Op, 0, &c.Context)
 	err := next(c)

@@ -123,8 +123,11 @@ func powerOfTwo(n, unset int) int {
 }
 
 func (r *Recorder) open() (err error) {
-	if err := os.MkdirAll(r.cfg.Dir, 0o777); err != nil {
+	if err := r.cfg.Check(r.env.Sources); err != nil {
 		return err
+	}
+	if err := os.MkdirAll(r.cfg.Dir, 0o777); err != nil {
+		return fmt.Errorf("%s=%q: %w", dirKnob, r.cfg.Dir, err)
 	}
 	if r.writer, err = newWriter(r); err != nil {
 		return err
