@@ -104,6 +104,8 @@ func TestOps(t *testing.T) {
 			{"lat --op write --size 1,70000", func(m measured) float64 { return m.HalfRTT.Mean }},
 			{"rate --op read --window 7 --warmup 0", func(m measured) float64 { return m.Ops }},
 			{"rate --op write --both", func(m measured) float64 { return m.Ops }},
+			{"lat --op fadd", func(m measured) float64 { return m.One.P50 }},
+			{"rate --op fadd --window 5 --both", func(m measured) float64 { return m.Ops }},
 			{"bw --op read --size 64K --both", func(m measured) float64 { return m.Bytes }},
 			{"bw --op write --size 1,1M", func(m measured) float64 { return m.Bytes }},
 		} {
@@ -121,6 +123,19 @@ func TestOps(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+func TestUntagged(t *testing.T) {
+	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo"} {
+		for _, args := range []string{"lat --size 0,8,70000", "rate --both", "rate --window 7", "bw --size 64K,1M"} {
+			got := execute(t, slices.Concat(strings.Fields("perf --op send --json --verify --iters 60 --links"), []string{links}, strings.Fields(args))...)
+			require.Zero(t, got.code, got.stderr)
+			for _, m := range parse(t, got.stdout) {
+				require.GreaterOrEqual(t, m.Rails[0].Tx, uint64(60))
+				require.Zero(t, m.Rails[0].Ops)
+			}
 		}
 	}
 }

@@ -41,7 +41,8 @@ type remote struct {
 	out          []slot
 	free         []*slot
 	started      int
-	checked      int // operations, with Params.Verify
+	checked      int    // operations, with Params.Verify
+	fetched      []bool // which numbers fadd has, from checked on
 	said, heard  slot
 	met          int
 }

@@ -69,10 +69,10 @@ func TestVerifyFindsWrongPlaces(t *testing.T) {
 // The measured loops must not measure the garbage collector.
 func TestRemoteLoopsDoNotAllocate(t *testing.T) {
 	const n = 5000
-	for _, op := range rmaOps {
+	for _, op := range append([]*remoteOp{fadd}, rmaOps...) {
 		t.Run(op.name, func(t *testing.T) {
 			lead, follow := pairOfEnds(t, t.Context(), limit)
-			p := Params{Test: "rate", Op: op.name, Size: 64, Warmup: n, Iters: n, Window: 16}
+			p := Params{Test: "rate", Op: op.name, Size: 8, Warmup: n, Iters: n, Window: 16}
 			followed := make(chan error, 1)
 			go func() { followed <- followRemoteStream(follow, p, op) }()
 			r, err := openRemote(lead, p, op, true)

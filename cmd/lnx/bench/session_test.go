@@ -125,7 +125,7 @@ func requireRun(t *testing.T, s *Session, p Params) {
 }
 
 // onMemory are the capabilities of operations on the other end's memory.
-const onMemory = lnx.CapRMA
+const onMemory = lnx.CapRMA | lnx.CapAtomic
 
 func requireMatching(t *testing.T, s *Session, p Params) {
 	t.Helper()
@@ -270,6 +270,8 @@ func TestCheckRefuses(t *testing.T) {
 	p := Params{Size: 16, Verify: true}
 	s := &newSlots(1, 16)[0]
 	fill(s.buf, 9)
+	require.NoError(t, e.check(&lnx.Entry{Context: &slot{buf: s.buf, untagged: true, tag: 9}, Len: 16, Src: 1}, &p))
+	require.ErrorContains(t, e.check(&lnx.Entry{Context: &slot{buf: s.buf, untagged: true, tag: 8}, Len: 16, Src: 1}, &p), "byte 0 is")
 	good := lnx.Entry{Context: s, Len: 16, Tag: 9, Src: 1}
 	require.NoError(t, e.check(&good, &p))
 	for want, change := range map[string]func(c *lnx.Entry){
