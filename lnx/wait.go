@@ -115,6 +115,7 @@ func (w *waiters) handOver() {
 
 // signalCQ tells one CQ reader that there is a completion.
 func (w *waiters) signalCQ() {
+	w.kick() // it may be the leader, asleep
 	if w.cq.Load() == 0 {
 		return
 	}
@@ -127,7 +128,7 @@ func (w *waiters) signalCQ() {
 
 // kick ends the leader's sleep.
 func (w *waiters) kick() {
-	if w.sleeping.Load() {
+	if w.sleeping.Load() && w.sleeping.CompareAndSwap(true, false) { // once a sleep
 		w.ring()
 	}
 }
