@@ -15,6 +15,9 @@ import (
 // Open removes what a killed process has left in /dev/shm, and nothing of those that
 // live.
 func TestOpenRemovesStaleRegions(t *testing.T) {
+	if _, err := shmclean.Find(shmclean.Roots{}); errors.Is(err, shmclean.ErrElsewhere) {
+		t.Skip(err)
+	}
 	shm := choice{Links: "shm"}
 	regionsOf := func(a *agent) []string {
 		files, err := filepath.Glob(fmt.Sprintf("/dev/shm/%d:*", a.Pid))
@@ -26,9 +29,6 @@ func TestOpenRemovesStaleRegions(t *testing.T) {
 	lives := regionsOf(alive)
 	require.NotEmpty(t, lives)
 	dead.Kill()
-	if _, err := shmclean.Find(shmclean.Roots{}); errors.Is(err, shmclean.ErrElsewhere) {
-		t.Skip(err)
-	}
 	newNode(t, shm.options())
 	require.Empty(t, regionsOf(dead))
 	require.Equal(t, lives, regionsOf(alive))
