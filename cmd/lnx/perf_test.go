@@ -16,6 +16,7 @@ import (
 
 	"golnx/cmd/lnx/bench"
 	"golnx/cmd/lnx/pair"
+	"golnx/internal/need"
 )
 
 // measured is a JSON report.
@@ -197,7 +198,7 @@ func TestDuration(t *testing.T) {
 func TestPinnedEnds(t *testing.T) {
 	two, err := twoCPUs()
 	if err != nil {
-		t.Skip(err)
+		need.Skip(t, &need.Missing{What: "two ends cannot be pinned", Err: err, Do: "run with two processors"})
 	}
 	got := execute(t, "perf", "lat", "--links=shm", "--iters=10", fmt.Sprintf("--cpus=%d,%d", two[0], two[1]))
 	require.Zero(t, got.code, got.stderr)

@@ -1,17 +1,17 @@
 package benchtable
 
 import (
+	"bufio"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // script writes a program for sh.
@@ -106,6 +106,11 @@ func TestEveryCommandRunsOnce(t *testing.T) {
 // The context ends while a program runs, which ends with it.
 func TestMeasureEndsWithItsContext(t *testing.T) {
 	program := script(t, "echo $$ >\"$0.pid\"; exec sleep 100")
+	require.NoError(t, unix.Mkfifo(program+".pid", 0o600))
+	started, err := os.OpenFile(program+".pid", os.O_RDWR, 0) // writing, too, so that it does not wait to open
+	require.NoError(t, err)
+	defer started.Close()
+	require.NoError(t, started.SetReadDeadline(time.Now().Add(limit)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	measured := make(chan error, 1)
@@ -113,15 +118,13 @@ func TestMeasureEndsWithItsContext(t *testing.T) {
 		_, err := Measure(ctx, Rows(Depth)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
 		measured <- err
 	}()
-	var pid int
-	within(t, "the program has not started", func() bool {
-		text, err := os.ReadFile(program + ".pid")
-		if err != nil || !strings.HasSuffix(string(text), "\n") {
-			return false
-		}
-		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
-		return err == nil
-	})
+	line, err := bufio.NewReader(started).ReadString('\n')
+	require.NoError(t, err, "the program has not started")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	end, err := unix.PidfdOpen(pid, 0)
+	require.NoError(t, err)
+	defer unix.Close(end)
 	require.Empty(t, measured)
 	cancel()
 	select {
@@ -130,19 +133,14 @@ func TestMeasureEndsWithItsContext(t *testing.T) {
 	case <-time.After(limit):
 		require.Fail(t, "Measure does not return")
 	}
-	within(t, "the program runs on", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	ended := []unix.PollFd{{Fd: int32(end), Events: unix.POLLIN}}
+	n, err := unix.Poll(ended, int(limit.Milliseconds()))
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "the program runs on")
 }
 
 // limit is how long anything may take that takes no time.
 const limit = 20 * time.Second
-
-// within waits for cond.
-func within(t *testing.T, otherwise string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !cond(); time.Sleep(time.Millisecond) {
-		require.True(t, time.Now().Before(end), otherwise)
-	}
-}
 
 func TestTable(t *testing.T) {
 	var out strings.Builder
