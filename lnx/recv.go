@@ -176,6 +176,7 @@ func (ep *Endpoint) setBuffers(slot providers.Slot, op *rxOp, iov [][]byte) {
 func (ep *Endpoint) startRecv(slot providers.Slot, op *rxOp, state rxState) {
 	op.state = state
 	ep.active++
+	ep.wait.kick()
 	ep.poll.busy(int(op.rail))
 	if len(ep.starting) > 0 || !ep.startNow(slot, op) { // behind those that wait
 		ep.starting = append(ep.starting, slot)

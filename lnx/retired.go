@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"bytes"
+	"sync"
 
 	"golnx/peer"
 	"golnx/providers"
@@ -32,7 +33,8 @@ const mostRetired = 128
 // retire keeps the rail addresses of a removed peer that shares memory, and answers
 // false for one that can be removed at once.
 func (ep *Endpoint) retire(state *peerState, p *path) bool {
-	if !ep.link.Rails[p.rail].NodeLocal || state.err != nil && !ep.waitsOf(p.rail, p.addr) {
+	waits := sync.OnceValue(ep.waitingOf) // it looks at all operations
+	if !ep.link.Rails[p.rail].NodeLocal || state.err != nil && !waits().of(p.rail, p.addr) {
 		return false
 	}
 	r := retired{rail: p.rail, addr: p.addr, name: state.addr.Entries[p.entry].Addr, ended: state.err != nil}
@@ -41,12 +43,12 @@ func (ep *Endpoint) retire(state *peerState, p *path) bool {
 	ep.retired = append(ep.retired, r)
 	if len(ep.retired) > fewRetired {
 		ep.dropRetired(func(r *retired) bool {
-			return (r.ended || startTime(r.pid) != r.start) && !ep.waitsOf(r.rail, r.addr)
+			return (r.ended || startTime(r.pid) != r.start) && !waits().of(r.rail, r.addr)
 		})
 	}
 	if over := len(ep.retired) - mostRetired; over > 0 {
 		ep.dropRetired(func(r *retired) bool {
-			if over == 0 || ep.waitsOf(r.rail, r.addr) {
+			if over == 0 || waits().of(r.rail, r.addr) {
 				return false
 			}
 			over--
@@ -56,21 +58,36 @@ func (ep *Endpoint) retire(state *peerState, p *path) bool {
 	return true
 }
 
-// waitsOf says that messages of a rail address of a removed peer wait, or are on their
-// way into a buffer: shm looks into the region of the peer for them. It does not tell
-// whose the latter are, so that those of any removed peer count.
-func (ep *Endpoint) waitsOf(r int, addr uint64) bool {
-	found := false
+// waiting is the rail addresses of which messages wait, and the rails over which messages
+// of removed peers are on their way into buffers: shm looks into the region of the peer
+// for them, and does not tell whose the latter are.
+type waiting struct {
+	addrs map[railAddr]bool
+	rails uint64
+}
+
+type railAddr struct {
+	rail int8
+	addr uint64
+}
+
+func (ep *Endpoint) waitingOf() waiting {
+	w := waiting{addrs: map[railAddr]bool{}}
 	ep.rx.all(func(slot providers.Slot, op *rxOp) {
-		switch {
-		case found || int(op.rail) != r:
-		case op.state == rxUnexpected || op.state == rxClaimed:
-			found = ep.core.Whose(slot) == addr
-		case op.state == rxActive || op.state == rxStray || op.state == rxAbandoned:
-			found = ep.peerOf(op.from) == nil
+		switch op.state {
+		case rxUnexpected, rxClaimed:
+			w.addrs[railAddr{op.rail, ep.core.Whose(slot)}] = true
+		case rxActive, rxStray, rxAbandoned:
+			if ep.peerOf(op.from) == nil {
+				w.rails |= 1 << op.rail
+			}
 		}
 	})
-	return found
+	return w
+}
+
+func (w waiting) of(r int, addr uint64) bool {
+	return w.rails&(1<<r) != 0 || w.addrs[railAddr{int8(r), addr}]
 }
 
 // reinstate answers the rail address of a peer that is inserted again.

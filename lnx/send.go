@@ -260,8 +260,14 @@ func (ep *Endpoint) accepted(path *path, op *txOp, flags Flags) {
 		ep.stats[r].TSend(op.len)
 	}
 	ep.poll.busy(r)
-	if state.bell != nil && ep.wait.polled&(1<<r) != 0 {
+	if ep.wait.polled&(1<<r) == 0 {
+		return
+	}
+	if state.bell != nil {
 		state.bell.Ring()
+	}
+	if op.len > ep.inject[r] || op.rma != 0 {
+		ep.wait.kick() // who sleeps until the bell rings has to look for its steps
 	}
 }
 

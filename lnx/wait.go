@@ -338,11 +338,10 @@ func (ep *Endpoint) sleep(nap time.Duration, over func() bool) bool {
 // after Signal, and with the context's error.
 //
 // While it waits it drives all rails: it spins for a moment, then sleeps on the rails'
-// descriptors, for at most 10 ms at a time. That bounds what no descriptor tells of: an
-// entry that another goroutine's call makes, as Cancel or a peek, may be seen only then.
-// shm has no descriptor: local peers that are endpoints of this package wake
-// the sleeper, which looks by itself every 5 ms; while a local peer is something else,
-// as C LNX, or a transfer is under way, it looks every 250 µs.
+// descriptors, for at most 10 ms at a time, which bounds what a provider forgets to
+// signal. shm has no descriptor: local peers that are endpoints of this package wake the
+// sleeper, which looks by itself every 5 ms; while a local peer is something else, as C
+// LNX, or a transfer is under way, it looks every 250 µs.
 func (q *CQ) Wait(ctx context.Context, entries []Entry) (int, error) {
 	if h := q.ep.hooks; h != nil && h.waits {
 		return h.wait(ctx, entries)
