@@ -133,7 +133,8 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	}
 	ep := &Endpoint{link: link, set: link.set, minMultiRecv: 64}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
-	ep.posted, ep.suq = posted{srq: srq.New(seed), ops: &ep.rx}, suq.New(seed)
+	ep.posted.init(&ep.rx, seed)
+	ep.suq = suq.New(seed)
 	ep.msgs.srq, ep.msgs.suq = srq.New(seed), suq.New(seed)
 	ep.cq.ep = ep
 	if ep.self.Host, err = os.Hostname(); err != nil {
@@ -173,7 +174,7 @@ func (ep *Endpoint) start() error {
 	rails := ep.core.Rails()
 	ep.byRail = make([][]*peerState, len(rails))
 	if c, ok := ep.core.(providers.Laner); ok {
-		ep.posted.lane = c.Lane()
+		ep.posted.matchedBy(c)
 	}
 	ep.shm = make([]shmState, len(rails))
 	ep.stats = make([]rail.Stats, len(rails))
@@ -378,6 +379,9 @@ func (ep *Endpoint) met(slot providers.Slot, r int, from Addr, size uint64) {
 	ep.active++
 	ep.stats[r].Expected(size)
 }
+
+// Taken implements providers.Owner.
+func (o *owner) Taken() { (*Endpoint)(o).noteTaken() }
 
 // Dropped implements providers.Owner.
 func (o *owner) Dropped(slot providers.Slot) {

@@ -8,82 +8,82 @@ import (
 	"golnx/srq"
 )
 
-// posted is the queue of posted receives: package srq, and before it the lane, in
-// which a Core that has one matches the oldest ones without a call back into Go.
-//
-// Every receive in the lane is older than every one in the srq. So whatever a
-// message finds in the lane is the oldest that it can have, and it has to look in
-// the srq only if it finds nothing there.
+// posted is the queue of posted receives. Where the Core matches, it has them: the
+// oldest few in its lane, which is searched one by one, and when that is full all in its
+// index. Otherwise they are in package srq.
 type posted struct {
-	srq  *srq.Queue
-	lane *providers.Lane // nil if the Core has none
+	lane *providers.Lane // nil if the Core does not match
+	rest rest            // the Core's index, or the srq
+	srq  *srq.Queue      // nil if the Core matches
 	ops  *opTable[rxOp]
 }
 
+// rest is what a Core's index and the srq have in common.
+type rest interface {
+	Cancel(slot providers.Slot) bool
+	Len() int
+	All() iter.Seq[providers.Slot]
+	Directed(src uint64) iter.Seq[providers.Slot]
+}
+
+func (p *posted) init(ops *opTable[rxOp], seed uint64) {
+	p.ops, p.srq = ops, srq.New(seed)
+	p.rest = p.srq
+}
+
+// matchedBy leaves matching to the Core, before anything is posted.
+func (p *posted) matchedBy(core providers.Laner) {
+	p.lane, p.rest, p.srq = core.Lane(), core.Index(), nil
+}
+
 // Len is the number of posted receives.
-func (p *posted) Len() int { return p.laned() + p.srq.Len() }
-
-func (p *posted) laned() int {
+func (p *posted) Len() int {
 	if p.lane == nil {
-		return 0
+		return p.rest.Len()
 	}
-	return len(p.lane.Posted())
+	return len(p.lane.Posted()) + p.rest.Len()
 }
 
-// laneLow is how many receives stay in the lane when there are more than it holds: a
-// message that none of them takes has looked at all of them in vain.
-const laneLow = 8
-
-// Post adds a receive, described in its op, as the newest.
-func (p *posted) Post(slot providers.Slot) {
-	if p.lane == nil || p.srq.Len() > 0 {
-		p.postBehind(slot)
-		return
-	}
-	if in := p.lane.Posted(); len(in) == providers.LaneSize {
-		for i := range in[laneLow:] {
-			p.postBehind(in[laneLow+i].Slot)
-		}
-		p.lane.Hi = p.lane.Lo + laneLow
-		p.postBehind(slot)
-		return
-	}
-	p.enlane(slot)
-}
-
-func (p *posted) postBehind(slot providers.Slot) {
+// Post adds a receive, described in its op, as the newest. It fails without memory.
+func (p *posted) Post(slot providers.Slot) error {
 	op := p.ops.at(slot)
-	p.srq.Post(slot, uint64(op.from), op.tag, op.ignore)
-}
-
-func (p *posted) enlane(slot providers.Slot) {
-	op := p.ops.at(slot)
-	p.lane.Add(providers.LaneEntry{Src: uint64(op.from), Tag: op.tag, Ignore: op.ignore, Slot: slot})
-}
-
-// Match takes the oldest receive for a message that found nothing in the lane.
-func (p *posted) Match(src, tag uint64) (providers.Slot, bool) { return p.srq.Match(src, tag) }
-
-// Refill moves the oldest receives into an empty lane.
-func (p *posted) Refill() {
-	if p.lane.Hi > p.lane.Lo || p.srq.Len() == 0 {
-		return
+	e := providers.LaneEntry{Src: uint64(op.from), Tag: op.tag, Ignore: op.ignore, Slot: slot}
+	switch {
+	case p.lane == nil:
+		p.srq.Post(slot, e.Src, e.Tag, e.Ignore)
+	case p.rest.Len() == 0 && len(p.lane.Posted()) < providers.LaneSize:
+		p.lane.Add(e)
+	default:
+		return p.postIndexed(e)
 	}
-	p.refill()
+	return nil
 }
 
-func (p *posted) refill() {
-	n := laneLow
-	if p.srq.Len() <= providers.LaneSize/2 {
-		n = p.srq.Len()
-	}
-	for slot := range p.srq.All() {
-		p.srq.Cancel(slot)
-		p.enlane(slot)
-		if n--; n == 0 {
-			return
+// postIndexed adds a receive to the index, behind those that the lane has.
+func (p *posted) postIndexed(e providers.LaneEntry) error {
+	index, in := p.rest.(providers.Index), p.lane.Posted()
+	for i := range in {
+		if err := index.Reserve(in[i].Slot); err != nil {
+			return err
 		}
 	}
+	if err := index.Reserve(e.Slot); err != nil {
+		return err
+	}
+	for _, e := range in {
+		index.Post(e.Slot, e.Src, e.Tag, e.Ignore)
+	}
+	p.lane.Hi = p.lane.Lo
+	index.Post(e.Slot, e.Src, e.Tag, e.Ignore)
+	return nil
+}
+
+// Match takes the oldest receive for a message. A Core that matches has found none.
+func (p *posted) Match(src, tag uint64) (providers.Slot, bool) {
+	if p.srq == nil {
+		return 0, false
+	}
+	return p.srq.Match(src, tag)
 }
 
 // Cancel takes a receive out, and answers false if it is not there.
@@ -98,7 +98,7 @@ func (p *posted) Cancel(slot providers.Slot) bool {
 			}
 		}
 	}
-	return p.srq.Cancel(slot)
+	return p.rest.Cancel(slot)
 }
 
 // All iterates over the receives, oldest first. The loop may cancel the one that it
@@ -110,7 +110,7 @@ func (p *posted) All() iter.Seq[providers.Slot] {
 				return
 			}
 		}
-		p.srq.All()(yield)
+		p.rest.All()(yield)
 	}
 }
 
@@ -122,7 +122,7 @@ func (p *posted) Directed(src uint64) iter.Seq[providers.Slot] {
 				return
 			}
 		}
-		p.srq.Directed(src)(yield)
+		p.rest.Directed(src)(yield)
 	}
 }
 

@@ -120,10 +120,8 @@ func (ep *Endpoint) farewell() {
 	}
 }
 
-// settle deals with the messages that met receives in the lane, and with those that
-// the core has begun to fetch. It comes before
-// anything that asks for the state of a receive, and before the lane is added to,
-// so that there is always room for what is taken from it.
+// settle deals with the messages that met receives in the Core, and with those that it
+// has begun to fetch. It comes before anything that asks for the state of a receive.
 func (ep *Endpoint) settle() {
 	if len(ep.fetch) > 0 {
 		ep.fetchAll()
@@ -131,15 +129,18 @@ func (ep *Endpoint) settle() {
 	if len(ep.msgs.released) > 0 {
 		ep.releaseMultis()
 	}
-	lane := ep.posted.lane
-	if lane == nil {
-		return
+	if ep.posted.lane != nil {
+		ep.noteTaken()
 	}
+}
+
+// noteTaken deals with the messages that met receives in the Core.
+func (ep *Endpoint) noteTaken() {
+	lane := ep.posted.lane
 	for _, t := range lane.Taken[:lane.TakenN] {
 		ep.met(t.Slot, int(t.Rail), ep.arrived(int(t.Rail), t.Src), t.Size)
 	}
 	lane.TakenN = 0
-	ep.posted.Refill()
 }
 
 func (ep *Endpoint) sent(c *providers.Completion) {

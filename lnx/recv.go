@@ -100,7 +100,12 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 	ep.describePosted(slot, iov, from, opContext, quiet)
 	op := ep.rx.at(slot)
 	op.tag, op.ignore = tag, ignore
-	ep.posted.Post(slot)
+	if err := ep.posted.Post(slot); err != nil {
+		op.pin.Unpin()
+		op.buf = nil
+		ep.freeRx(slot, op)
+		return err
+	}
 	return nil
 }
 

@@ -151,6 +151,7 @@ func (p *crowdPeer) Match(r int, _, _, _ uint64) (providers.Slot, bool) {
 func (*crowdPeer) MatchMsg(int, uint64, uint64) (providers.Slot, bool) {
 	panic("all messages have tags")
 }
+func (*crowdPeer) Taken()                 {}
 func (*crowdPeer) Dropped(providers.Slot) { panic("no rail is down") }
 
 func newCrowd(t *testing.T, n int) *crowd {

@@ -1,6 +1,9 @@
 package providers
 
-import "unsafe"
+import (
+	"iter"
+	"unsafe"
+)
 
 // Slot names an entry of one of a Core's slabs: of its receive entries or of
 // its send contexts.
@@ -106,6 +109,8 @@ type Owner interface {
 	Match(rail int, src, size, tag uint64) (slot Slot, posted bool)
 	// MatchMsg is Match for an untagged message (get_msg).
 	MatchMsg(rail int, src, size uint64) (slot Slot, posted bool)
+	// Taken has the owner deal with Lane.Taken, which is full.
+	Taken()
 	// Dropped says that the provider withdrew an unexpected message.
 	Dropped(slot Slot)
 }
@@ -204,9 +209,10 @@ type Prober interface {
 // LaneSize is how many posted receives a lane holds.
 const LaneSize = 64
 
-// Lane is where a Core itself matches messages with the oldest posted receives,
-// before it asks the Owner. Owner and Core share the memory; the owner touches it
-// while no call into the Core is under way.
+// Lane is where a Core itself matches messages with the posted receives while they are
+// few, and where it notes what messages took from there and from its Index. Owner and
+// Core share the memory; the owner touches it while no call into the Core is under way,
+// and in Owner.Taken.
 type Lane struct {
 	// Entries[Lo:Hi] are the receives, the oldest first, at most LaneSize. The owner
 	// adds at the end, the Core takes out what messages meet. There is room for twice
@@ -251,9 +257,27 @@ type LaneTaken struct {
 	Rail uint32
 }
 
-// Laner is implemented by Cores that have a lane.
+// Index is where a Core matches messages with the posted receives when they are many:
+// those in the lane are older. The owner touches it while no call into the Core is under
+// way.
+type Index interface {
+	// Reserve makes room for a slot of AllocRx, so that Post cannot fail.
+	Reserve(slot Slot) error
+	// Post adds a receive as the newest.
+	Post(slot Slot, src, tag, ignore uint64)
+	// Cancel takes a receive out, and answers false if it is not there.
+	Cancel(slot Slot) bool
+	Len() int
+	// All iterates over the receives, oldest first, and Directed over those that only
+	// one source can meet. The loop may cancel the one that it was given.
+	All() iter.Seq[Slot]
+	Directed(src uint64) iter.Seq[Slot]
+}
+
+// Laner is implemented by Cores that match posted receives themselves.
 type Laner interface {
 	Lane() *Lane
+	Index() Index
 	// MapPeer says whose a rail address is, NoAddr for nobody's.
 	MapPeer(rail int, addr, peer uint64) error
 }

@@ -57,6 +57,11 @@ func golnxMatchMsg(id, rail C.uint32_t, src, size C.uint64_t) C.uint64_t {
 	return C.uint64_t(slot) << 1
 }
 
+// golnxTaken has the owner deal with what messages have taken.
+//
+//export golnxTaken
+func golnxTaken(id C.uint32_t) { cores[id].Load().owner.Taken() }
+
 //export golnxDropped
 func golnxDropped(id, slot C.uint32_t) {
 	cores[id].Load().owner.Dropped(providers.Slot(slot))

@@ -12,6 +12,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"unsafe"
@@ -105,12 +106,9 @@ func Open(infos []*Info, owner providers.Owner, opts Options) (*Core, error) {
 		return nil, fmt.Errorf("%d endpoints are open in this process, the most that are possible", maxCores)
 	}
 	c.id = id
-	rxChunks := (c.opts.MaxRx + chunk - 1) / chunk
-	txChunks := (c.opts.MaxTx + chunk - 1) / chunk
-	c.c = C.gx_core_new(C.uint32_t(id), C.uint32_t(rxChunks+slackChunks), C.uint32_t(txChunks))
-	if c.c == nil {
+	if err := c.allocate(); err != nil {
 		unregisterCore(id)
-		return nil, fail("calloc", -int(fierr.ENoMem), "endpoint")
+		return nil, err
 	}
 	signals.Lock() // one Open's handlers must not pass for the actions before another
 	defer signals.Unlock()
@@ -126,6 +124,18 @@ func Open(infos []*Info, owner providers.Owner, opts Options) (*Core, error) {
 		c.infos = append(c.infos, info.Info)
 	}
 	return c, nil
+}
+
+// allocate makes the part that lies in C.
+func (c *Core) allocate() error {
+	rxChunks := (c.opts.MaxRx + chunk - 1) / chunk
+	txChunks := (c.opts.MaxTx + chunk - 1) / chunk
+	c.c = C.gx_core_new(C.uint32_t(c.id), C.uint32_t(rxChunks+slackChunks), C.uint32_t(txChunks))
+	if c.c == nil {
+		return fail("calloc", -int(fierr.ENoMem), "endpoint")
+	}
+	c.c.index.seed = [2]C.uint64_t{C.uint64_t(rand.Uint64()), C.uint64_t(rand.Uint64())}
+	return nil
 }
 
 // Close closes the rails, newest first, and frees all memory. Closing twice

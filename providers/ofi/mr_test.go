@@ -21,6 +21,7 @@ type nobody struct{}
 
 func (n *nobody) Match(int, uint64, uint64, uint64) (providers.Slot, bool) { panic("a message") }
 func (n *nobody) MatchMsg(int, uint64, uint64) (providers.Slot, bool)      { panic("a message") }
+func (n *nobody) Taken()                                                   {}
 func (n *nobody) Dropped(providers.Slot)                                   { panic("a message") }
 
 func openRMA(t *testing.T, provider, domain string) *ofi.Core {

@@ -52,6 +52,20 @@ struct gx_tx {
 	uint8_t pad[24];
 } __attribute__((aligned(32)));
 
+// A posted receive in the index, under its slot. Of three with one key, a the oldest, next leads from a
+// to b to c to none, and prev from a to c to b to a.
+struct gx_keyed {
+	uint64_t tag;         // the bits that are compared
+	uint64_t ignore, src; // src is FI_ADDR_UNSPEC for any
+	uint64_t seq;         // counts the receives posted
+	uint32_t hash;        // of the key
+	uint32_t chain;       // of a key's oldest: of the next key in the bucket
+	uint32_t next, prev;
+	uint32_t newer, older; // of all receives
+	uint8_t class;
+	bool queued;
+} __attribute__((aligned(64)));
+
 struct gx_rx {
 	struct gx_hdr hdr;
 	struct fi_peer_rx_entry entry;
@@ -93,6 +107,30 @@ struct gx_lane {
 		uint64_t src, size;
 		uint32_t slot, rail;
 	} taken[GX_LANE];
+};
+
+// The posted receives behind the lane: see index.c.
+#define GX_CLASSES 32
+
+struct gx_class {
+	uint64_t keep;  // tag bits that are compared
+	uint64_t born;  // none of its receives is older
+	uint32_t count; // 0: unused
+	bool directed;  // the source is compared, too
+};
+
+struct gx_index {
+	uint64_t seed[2];
+	uint64_t seq;
+	uint32_t count, keys;
+	uint32_t oldest, newest;
+	uint32_t rest_oldest, rest_newest;
+	uint32_t nclasses; // that are searched, with unused ones among them
+	struct gx_class classes[GX_CLASSES];
+	struct gx_keyed **entries; // chunks, those that were needed
+	uint32_t *buckets; // each leads to the oldest of a key
+	uint64_t room;     // buckets that are reserved
+	uint32_t mask, split;
 };
 
 // A message that waits for gx_send_staged.
@@ -140,6 +178,7 @@ struct gx_core {
 	void *desc[GX_IOV];            // of iov, for RMA
 	struct fi_rma_iov remote[GX_IOV];
 	struct gx_lane lane;
+	struct gx_index index;
 	struct gx_staged staged[GX_BATCH];
 	int64_t refused; // why gx_send_staged stopped
 };
@@ -149,6 +188,13 @@ void gx_core_free(struct gx_core *core);
 int gx_grow_rx(struct gx_core *core);
 int gx_grow_tx(struct gx_core *core);
 int gx_grow_ring(struct gx_core *core);
+
+int gx_index_open(struct gx_core *core);
+void gx_index_close(struct gx_core *core);
+int gx_index_grow(struct gx_core *core, uint32_t slot);
+void gx_index_post(struct gx_core *core, uint32_t slot, uint64_t src, uint64_t tag, uint64_t ignore);
+bool gx_index_cancel(struct gx_core *core, uint32_t slot);
+uint32_t gx_index_match(struct gx_core *core, uint64_t src, uint64_t tag);
 
 int gx_map_peer(struct gx_rail *rail, uint64_t addr, uint64_t peer);
 struct gx_rail *gx_rail_new(struct gx_core *core, uint32_t iov_limit);

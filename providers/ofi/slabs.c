@@ -13,7 +13,7 @@ struct gx_core *gx_core_new(uint32_t id, uint32_t max_rx_chunks, uint32_t max_tx
 	core->max_tx_chunks = max_tx_chunks;
 	core->rx = calloc(max_rx_chunks, sizeof(*core->rx));
 	core->tx = calloc(max_tx_chunks, sizeof(*core->tx));
-	if (!core->rx || !core->tx || gx_grow_ring(core)) {
+	if (!core->rx || !core->tx || gx_grow_ring(core) || gx_index_open(core)) {
 		gx_core_free(core);
 		return NULL;
 	}
@@ -34,6 +34,7 @@ void gx_core_free(struct gx_core *core)
 	free(core->rx);
 	free(core->tx);
 	free(core->ring);
+	gx_index_close(core);
 	free(core);
 }
 

@@ -76,23 +76,19 @@ static uint64_t peer_of(struct gx_rail *rail, fi_addr_t src)
 	return src < rail->npeers ? rail->peers[src] : FI_ADDR_UNSPEC;
 }
 
-// Takes the oldest receive in the lane that a message matches, and notes that for
-// Go, which looks at it when the call that drives the rails returns. All receives
-// in the lane are older than those that Go keeps.
-static struct gx_rx *take_lane(struct gx_rail *rail, struct fi_peer_match_attr *attr)
+// Takes the oldest receive in the lane that a message matches, out of it: slot + 1, or 0.
+static uint32_t take_lane(struct gx_lane *lane, uint64_t from, uint64_t tag)
 {
-	struct gx_lane *lane = &rail->core->lane;
-	uint64_t from = peer_of(rail, attr->addr);
 	uint32_t i, slot;
 
 	for (i = lane->lo; i < lane->hi; i++) {
-		if ((lane->entry[i].tag ^ attr->tag) & ~lane->entry[i].ignore)
+		if ((lane->entry[i].tag ^ tag) & ~lane->entry[i].ignore)
 			continue;
 		if (lane->entry[i].src == FI_ADDR_UNSPEC || lane->entry[i].src == from)
 			break;
 	}
-	if (i == lane->hi || lane->taken_n == GX_LANE)
-		return NULL;
+	if (i == lane->hi)
+		return 0;
 	slot = lane->entry[i].slot;
 	if (i - lane->lo <= lane->hi - i) { // the shorter side moves up
 		memmove(&lane->entry[lane->lo + 1], &lane->entry[lane->lo], (i - lane->lo) * sizeof(lane->entry[0]));
@@ -101,12 +97,31 @@ static struct gx_rx *take_lane(struct gx_rail *rail, struct fi_peer_match_attr *
 		memmove(&lane->entry[i], &lane->entry[i + 1], (lane->hi - i - 1) * sizeof(lane->entry[0]));
 		lane->hi--;
 	}
+	return slot + 1;
+}
+
+// Takes the oldest posted receive that a message matches, and notes that for Go, which
+// looks at it when the call that drives the rails returns. All receives in the lane are
+// older than those in the index.
+static struct gx_rx *take_posted(struct gx_rail *rail, struct fi_peer_match_attr *attr)
+{
+	struct gx_core *core = rail->core;
+	struct gx_lane *lane = &core->lane;
+	uint64_t from = peer_of(rail, attr->addr);
+	uint32_t link = take_lane(lane, from, attr->tag);
+
+	if (!link && core->index.count)
+		link = gx_index_match(core, from, attr->tag);
+	if (!link)
+		return NULL;
+	if (lane->taken_n == GX_LANE)
+		golnxTaken(core->id);
 	lane->taken[lane->taken_n].src = attr->addr;
 	lane->taken[lane->taken_n].size = attr->msg_size;
-	lane->taken[lane->taken_n].slot = slot;
+	lane->taken[lane->taken_n].slot = link - 1;
 	lane->taken[lane->taken_n].rail = rail->index;
 	lane->taken_n++;
-	return gx_rx_at(rail->core, slot);
+	return gx_rx_at(core, link - 1);
 }
 
 // Gives the provider the entry for a message: with the buffers of the receive that it
@@ -134,7 +149,7 @@ static int get_tag(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 		   struct fi_peer_rx_entry **out)
 {
 	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
-	struct gx_rx *rx = take_lane(rail, attr);
+	struct gx_rx *rx = take_posted(rail, attr);
 	uint64_t found = 1;
 
 	if (!rx) {

@@ -22,6 +22,7 @@ func (r *receiver) Match(int, uint64, uint64, uint64) (providers.Slot, bool) {
 	return slot, true
 }
 func (*receiver) MatchMsg(int, uint64, uint64) (providers.Slot, bool) { return 0, true }
+func (*receiver) Taken()                                              {}
 func (*receiver) Dropped(providers.Slot)                              {}
 
 // A message costs no allocation once the pools are filled.

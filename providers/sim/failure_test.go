@@ -214,6 +214,7 @@ type badOwner struct{ slot providers.Slot }
 
 func (o badOwner) Match(int, uint64, uint64, uint64) (providers.Slot, bool) { return o.slot, true }
 func (badOwner) MatchMsg(int, uint64, uint64) (providers.Slot, bool)        { return 0, true }
+func (badOwner) Taken()                                                     {}
 func (badOwner) Dropped(providers.Slot)                                     {}
 
 // Every breach of the contract is reported and harms nothing.

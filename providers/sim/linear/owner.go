@@ -199,6 +199,9 @@ func (o *Owner) entry() providers.Slot {
 	return slot
 }
 
+// Taken implements [providers.Owner]; there is no lane.
+func (o *Owner) Taken() {}
+
 // Dropped implements [providers.Owner].
 func (o *Owner) Dropped(slot providers.Slot) {
 	o.Withdrawn++

@@ -1,0 +1,198 @@
+package ofi
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"golnx/internal/oracle"
+	"golnx/providers"
+)
+
+// indexSlots is how many receives there can be in the tests' index.
+const indexSlots = 1500
+
+// bare answers an index without rails, with nothing in it. There is one for all tests.
+func bare(t require.TestingT) index {
+	c, err := bareCore()
+	require.NoError(t, err)
+	x := index{c}
+	for slot := range x.All() {
+		require.True(t, x.Cancel(slot))
+	}
+	require.Zero(t, x.Len())
+	return x
+}
+
+var bareCore = sync.OnceValues(func() (*Core, error) {
+	c := &Core{opts: Options{MaxRx: 1 << 20}}
+	if err := c.allocate(); err != nil {
+		return nil, err
+	}
+	return c, c.growTo(indexSlots)
+})
+
+// growTo makes the slots below n usable.
+func (c *Core) growTo(n int) error {
+	for slot := range providers.Slot(n) {
+		if err := (index{c}).Reserve(slot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexProgram runs the index and the oracle side by side.
+type indexProgram struct {
+	t      require.TestingT
+	domain oracle.Domain
+	index  index
+	oracle oracle.Receives
+
+	// How often what is rare was met.
+	inRest, sameKey int
+}
+
+func newIndexProgram(t require.TestingT, choose oracle.Choose) *indexProgram {
+	return &indexProgram{t: t, index: bare(t), domain: oracle.Domain{Choose: choose, Slots: indexSlots}}
+}
+
+func (p *indexProgram) Step() {
+	p.domain.Step()
+	switch n := p.domain.Choose(64); {
+	case n == 0:
+		p.CompareAll()
+	case p.domain.Grow(len(p.oracle)):
+		p.post()
+	case n < 20:
+		p.cancel()
+	default:
+		p.match()
+	}
+	oracle.Same(p.t, len(p.oracle), p.index.Len(), "length")
+	if x := &p.index.core.c.index; x.rest_oldest != 0 {
+		p.inRest++
+	} else if x.count > x.keys {
+		p.sameKey++
+	}
+}
+
+func (p *indexProgram) post() {
+	r := oracle.Receive{Slot: p.domain.Slot(), Src: p.domain.Source(), Tag: p.domain.Tag(), Ignore: p.domain.Ignore()}
+	if p.oracle.Position(r.Slot) < 0 {
+		p.index.Post(r.Slot, r.Src, r.Tag, r.Ignore)
+		p.oracle = append(p.oracle, r)
+	}
+}
+
+func (p *indexProgram) match() {
+	src, tag := p.domain.Source(), p.domain.Tag()
+	slot, ok := p.index.match(src, tag)
+	i := p.oracle.Find(src, tag)
+	oracle.Same(p.t, i >= 0, ok, "found")
+	if i >= 0 {
+		oracle.Same(p.t, p.oracle[i].Slot, slot, "which")
+		p.oracle = slices.Delete(p.oracle, i, i+1)
+	}
+}
+
+func (p *indexProgram) cancel() {
+	slot := p.domain.Slot()
+	if len(p.oracle) > 0 && p.domain.Choose(8) > 0 {
+		slot = p.oracle[p.domain.Choose(len(p.oracle))].Slot
+	}
+	i := p.oracle.Position(slot)
+	oracle.Same(p.t, i >= 0, p.index.Cancel(slot), "cancel")
+	if i >= 0 {
+		p.oracle = slices.Delete(p.oracle, i, i+1)
+	}
+}
+
+func (p *indexProgram) CompareAll() {
+	src := p.domain.Source()
+	var all, directed []providers.Slot
+	for _, r := range p.oracle {
+		all = append(all, r.Slot)
+		if r.Src == src {
+			directed = append(directed, r.Slot)
+		}
+	}
+	require.Equal(p.t, all, slices.Collect(p.index.All()))
+	require.Equal(p.t, directed, slices.Collect(p.index.Directed(src)))
+}
+
+// A million random steps answer as the oracle does.
+func TestIndexLikeOracle(t *testing.T) {
+	p := newIndexProgram(t, oracle.Seeded(1))
+	for range 1_000_000 {
+		p.Step()
+	}
+	p.CompareAll()
+	require.Greater(t, p.inRest, 10_000, "steps with more masks than classes")
+	require.Greater(t, p.sameKey, 10_000, "steps with equal keys")
+}
+
+// Short programs do, too; these shrink.
+func TestIndexLikeOracleShort(t *testing.T) { oracle.RunShort(t, newIndexProgram) }
+
+func FuzzIndexLikeOracle(f *testing.F) { oracle.RunFuzz(f, newIndexProgram) }
+
+// Many keys make the table grow, bucket by bucket, and each is found at every size; many
+// receives of one key stay in the order in which they were posted.
+func TestIndexGrows(t *testing.T) {
+	const n = 50_000
+	x := bare(t)
+	require.NoError(t, x.core.growTo(2*n))
+	for i := range uint64(n) {
+		x.Post(providers.Slot(2*i), 3, i<<20, 0)
+		x.Post(providers.Slot(2*i+1), providers.NoAddr, 1, 0)
+		if i&(i-1) == 0 {
+			for j := range i + 1 {
+				slot, ok := x.match(3, j<<20)
+				require.True(t, ok, "key %d of %d", j, i)
+				require.Equal(t, providers.Slot(2*j), slot)
+				x.Post(slot, 3, j<<20, 0)
+			}
+		}
+	}
+	require.Greater(t, uint64(x.core.c.index.mask)+uint64(x.core.c.index.split), uint64(n), "the table has not grown")
+	for i := range uint64(n) {
+		slot, ok := x.match(9, 1)
+		require.True(t, ok)
+		require.Equal(t, providers.Slot(2*i+1), slot)
+	}
+	_, ok := x.match(9, 1)
+	require.False(t, ok)
+	for i := range uint64(n) {
+		require.True(t, x.Cancel(providers.Slot(2*i)))
+	}
+	require.Zero(t, x.Len())
+	require.Zero(t, x.core.c.index.keys)
+}
+
+// BenchmarkIndex posts a receive and matches it, behind depth receives that do not
+// match.
+func BenchmarkIndex(b *testing.B) {
+	for _, depth := range []int{0, 100, 10_000, 100_000, 1_000_000} {
+		for _, kind := range oracle.Kinds {
+			b.Run(fmt.Sprintf("depth=%d/kind=%s", depth, kind.Name), func(b *testing.B) {
+				x := bare(b)
+				require.NoError(b, x.core.growTo(depth+1))
+				for i := range depth {
+					x.Post(providers.Slot(i), kind.Src, oracle.WaitingTag(i), kind.Ignore)
+				}
+				slot := providers.Slot(depth)
+				for i := 0; b.Loop(); i++ {
+					tag := oracle.MatchingTag(i)
+					x.Post(slot, kind.Src, tag, kind.Ignore)
+					if got, ok := x.match(oracle.BenchSource, tag); !ok || got != slot {
+						b.Fatal("not the receive that matches", got, ok)
+					}
+				}
+			})
+		}
+	}
+}
