@@ -181,7 +181,11 @@ func (ep *Endpoint) startRecvCall(ctx context.Context, from Addr, tag, ignore ui
 // message has met is waited for: its provider writes into the buffer.
 func (ep *Endpoint) withdraw(c *call, why error) error {
 	ep.lock()
-	if op := ep.waiting(c); op != nil {
+	if op := ep.waiting(c); op != nil && ep.direct.core != nil {
+		_ = ep.takeBack(c.slot, op, fierr.ECanceled) // then it is waited for
+		ep.mu.Unlock()
+		return ep.withdrawDirect(c, why)
+	} else if op != nil {
 		ep.posted.Cancel(c.slot)
 		op.pin.Unpin()
 		ep.hooks.withdrawn(op.ctx)
@@ -192,10 +196,16 @@ func (ep *Endpoint) withdraw(c *call, why error) error {
 		return why
 	}
 	ep.mu.Unlock()
-	for !c.over.Load() { // whatever await says: the buffer is not the caller's yet
+	ep.waitFor(c)
+	return nil
+}
+
+// waitFor waits for the end of a call, whatever await says: the buffer is not the
+// caller's yet.
+func (ep *Endpoint) waitFor(c *call) {
+	for !c.over.Load() {
 		_ = ep.await(context.Background(), &c.waiter, c.over.Load)
 	}
-	return nil
 }
 
 // waiting answers the receive of a call that waits for a message, under the lock.
@@ -247,6 +257,9 @@ func (f *Future) Cancel() bool {
 	defer ep.mu.Unlock()
 	if ep.waiting(f.c) == nil {
 		return false
+	}
+	if ep.direct.core != nil {
+		return ep.cancelCall(f.c)
 	}
 	ep.cancel(f.c.slot, fierr.ECanceled)
 	return true

@@ -35,8 +35,11 @@ func consumers(o Options) ([]*intercept.Hooks, error) {
 }
 
 // getinfo asks a provider for what it has, through the hooks.
-func getinfo(hooks []*intercept.Hooks, traits providers.Traits) ([]*ofi.Info, error) {
+func getinfo(hooks []*intercept.Hooks, traits providers.Traits, direct bool) ([]*ofi.Info, error) {
 	hints := ofi.Hints(traits)
+	if direct {
+		hints = ofi.DirectHints(traits)
+	}
 	if len(hooks) == 0 {
 		return ofi.Discover(traits, hints)
 	}

@@ -76,7 +76,8 @@ type Endpoint struct {
 	// probing counts the probes of shm that are under way.
 	probing int
 	bells   bells
-	hooks   *hooked     // nil without consumers
+	hooks   *hooked // nil without consumers
+	direct  direct
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
 }
@@ -102,6 +103,7 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 		MaxRx:  link.set.MaxPosted + link.set.MaxUnexpected,
 		MaxTx:  link.set.MaxSends,
 		AVSize: link.set.Peers,
+		Direct: link.set.Direct,
 	}
 	if h := endpointOf(owner).hooks; h != nil {
 		opts.OpenCQ = h.openCQ
@@ -156,6 +158,9 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 
 // start finishes what needs the opened rails.
 func (ep *Endpoint) start() error {
+	if err := ep.openDirect(); err != nil {
+		return err
+	}
 	rails := ep.core.Rails()
 	ep.byRail = make([][]Addr, len(rails))
 	if c, ok := ep.core.(providers.Laner); ok {

@@ -71,7 +71,7 @@ func Links(opts Options) (*Listing, error) {
 		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
 	}
 	set.warnAliases()
-	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks}
+	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks, direct: set.Direct}
 	listing := &Listing{}
 	var errs []error
 	for _, spec := range set.spec {
@@ -92,15 +92,16 @@ func Links(opts Options) (*Listing, error) {
 
 // finder asks libfabric once for each provider.
 type finder struct {
-	known map[string][]*ofi.Info
-	hooks []*intercept.Hooks
+	known  map[string][]*ofi.Info
+	hooks  []*intercept.Hooks
+	direct bool
 }
 
 func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
 	if infos, ok := f.known[traits.Name]; ok {
 		return infos, nil
 	}
-	infos, err := getinfo(f.hooks, traits)
+	infos, err := getinfo(f.hooks, traits, f.direct)
 	if err == nil {
 		f.known[traits.Name] = infos
 	}
@@ -155,6 +156,9 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 	}
 	if len(link.infos) == 0 {
 		return nil, left, errors.New("nothing of it is left")
+	}
+	if err := set.checkDirect(link.Rails); err != nil {
+		return nil, left, err
 	}
 	if len(link.infos) > providers.MaxRails {
 		return nil, left, fmt.Errorf("it has %d domains: at most %d can be linked, so name those you want", len(link.infos), providers.MaxRails)

@@ -25,6 +25,9 @@ type Options struct {
 	// endpoint closes, as FI_LNX_DUMP_STATS does.
 	DumpStats bool
 
+	// Direct is documented below
+	Direct bool
+
 	// ProviderAlias and DomainAlias let a spec for hardware run without it: a
 	// provider or domain of the spec that is a key stands for the value, as
 	// "cxi": "tcp;ofi_rxm" and "cxi0": "lo". Nil takes LNX_PROVIDER_ALIAS and
@@ -101,6 +104,9 @@ func (o Options) resolve() (settings, error) {
 	s.DisableShm = s.DisableShm || env.DisableShm
 	s.DumpStats = s.DumpStats || env.DumpStats
 	if err := s.setAliases(); err != nil {
+		return s, err
+	}
+	if err := s.setDirect(); err != nil {
 		return s, err
 	}
 	if err := s.setDefaults(); err != nil {

@@ -75,6 +75,9 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 	if err := ep.checkRecv(o, iov, from); err != nil {
 		return err
 	}
+	if ep.direct.core != nil {
+		return ep.postDirect(iov, from, tag, ignore, opContext, quiet)
+	}
 	ep.settle()
 	if slot, ok := ep.suq.Match(uint64(from), tag, ignore); ok {
 		op := ep.rx.at(slot)
@@ -198,12 +201,12 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 		}
 	}
 	ep.takeAll()
+	if ep.direct.core != nil {
+		return ep.peekDirect(m, flags)
+	}
 	slot, ok := ep.suq.Peek(uint64(m.Addr), m.Tag, m.Ignore)
 	if !ok {
-		ep.fail(-1, ErrEntry{
-			Entry: Entry{Context: m.Context, Flags: FlagTagged | FlagRecv, Tag: m.Tag, Src: AddrUnspec},
-			Err:   fierr.ENoMsg,
-		})
+		ep.noMessage(m.Context, m.Tag)
 		return nil
 	}
 	entry, r := ep.describe(slot, m.Context), int(ep.rx.at(slot).rail)
@@ -272,6 +275,9 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 	if i < 0 {
 		return fmt.Errorf("TRecvMsg: Context has claimed no message: peek with FlagPeek|FlagClaim first: %w", fierr.EInval)
 	}
+	if ep.direct.core != nil {
+		return ep.claimedDirect(i, m, flags, quiet)
+	}
 	slot := ep.claims[i]
 	ep.claims = append(ep.claims[:i], ep.claims[i+1:]...)
 	op := ep.rx.at(slot)
@@ -317,6 +323,9 @@ func (ep *Endpoint) Cancel(opContext any) error {
 	defer ep.mu.Unlock()
 	if err := ep.check(); err != nil {
 		return err
+	}
+	if ep.direct.core != nil {
+		return ep.cancelDirect(opContext)
 	}
 	for slot := range ep.posted.All() {
 		if same(ep.user(ep.rx.at(slot).ctx), opContext) {

@@ -5,5 +5,8 @@ func init() {
 		Name:      "shm",
 		NodeLocal: true,
 		MRMode:    MRVirtAddr | MRAllocated | MRProvKey,
+		// Beyond its inject size shm 2.1 never completes a message that is cut off, and
+		// below it crashes on one that was unexpected.
+		Sink: 1 << 32,
 	})
 }

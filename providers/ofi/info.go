@@ -84,6 +84,9 @@ func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 	for c := list; c != nil; c = c.next {
 		info := newInfo(c, traits)
 		info.Hints = ask
+		if ask.Caps&C.FI_PEER == 0 {
+			direct(&info.Info, traits)
+		}
 		key := info.Domain + "\x00" + info.Fabric + "\x00" + string(info.Addr)
 		// rxm answers each domain and address several times
 		if info.Provider != traits.Name || seen[key] {

@@ -23,6 +23,7 @@ type rail struct {
 	srx    *PeerSRX
 	ep     *Endpoint
 	keep   bool // the endpoint could not be enabled and must not be closed
+	ready  bool // the endpoint is enabled
 }
 
 // openRail opens everything a rail needs, or nothing. A rail that it answers with
@@ -38,6 +39,11 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 		return r, fail("calloc", -int(fierr.ENoMem), "rail %s", info.Name())
 	}
 	r.c.fetch_above = C.uint64_t(info.FetchAbove)
+	if opts.Direct {
+		if err = r.matchItself(); err != nil {
+			return r, err
+		}
+	}
 	if r.fabric, err = OpenFabric(info); err != nil {
 		return r, err
 	}
@@ -60,17 +66,20 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.cq == nil {
 		return r, fail("fi_cq_open", -int(fierr.EInval), "nobody opened the CQ of %s", info.Name())
 	}
-	if r.srx, err = openPeerSRX(r.domain, r.c); err != nil {
-		return r, err
+	if !opts.Direct {
+		if r.srx, err = openPeerSRX(r.domain, r.c); err != nil {
+			return r, err
+		}
 	}
 	if r.ep, err = openEndpoint(r.domain, info, r.c); err != nil {
 		return r, err
 	}
-	if err = r.ep.enable(r.av); err != nil {
+	if err = r.ep.enable(r.av); err != nil && !opts.Direct {
 		// In 2.1 closing it takes our SRX for the provider's own and frees it
 		// (shm), or trips over what enabling has not made (rxm).
 		r.keep = true
 	}
+	r.ready = err == nil
 	return r, err
 }
 
@@ -84,7 +93,7 @@ func (r *rail) close() error {
 		return nil
 	}
 	if r.ep != nil {
-		if err := r.ep.Close(); err != nil {
+		if err := r.closeEndpoint(); err != nil {
 			return err
 		}
 	}
@@ -103,6 +112,7 @@ func (r *rail) close() error {
 		errs = append(errs, r.fabric.Close())
 	}
 	if r.c != nil {
+		C.gx_sink_close(r.c)
 		C.gx_rail_free(r.c)
 		r.c = nil
 	}

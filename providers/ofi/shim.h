@@ -118,6 +118,10 @@ struct gx_rail {
 	fi_addr_t (*whose)(struct fi_peer_rx_entry *);
 	uint64_t *peers;  // by address in the rail's AV: Go's Addr
 	uint64_t npeers;
+	// A rail whose provider matches (direct.c).
+	bool direct, sink_always;
+	char *sink;
+	uint64_t sink_len;
 };
 
 struct gx_core {
@@ -162,6 +166,22 @@ int gx_start(uintptr_t rx);
 int gx_fetch(uintptr_t rx);
 void gx_unfetch(uintptr_t rx);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
+
+// Rails whose provider matches.
+int gx_sink_open(struct gx_rail *rail, uint64_t size);
+void gx_sink_close(struct gx_rail *rail);
+ssize_t gx_post(uintptr_t rail, uintptr_t rx, uint64_t src, uint64_t tag,
+		uint64_t ignore, uint64_t flags);
+ssize_t gx_cancel(uintptr_t rail, uintptr_t rx);
+void gx_reap(struct gx_rail *rail);
+
+struct gx_taken {
+	struct gx_hdr hdr;
+	struct gx_taken *next;
+};
+
+struct gx_taken *gx_take_unexpected(struct gx_rail *rail);
+void gx_taken(struct gx_taken *all);
 
 uint64_t gx_progress(uintptr_t core, uint64_t rails);
 uint64_t gx_spin(uintptr_t core, uint64_t hot, uint64_t all, uint32_t spins);

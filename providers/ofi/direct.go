@@ -1,0 +1,73 @@
+package ofi
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"golnx/providers"
+	"golnx/providers/fierr"
+	"golnx/providers/fiinfo"
+)
+
+// DirectHints are [Hints] for a rail whose provider matches messages itself, so that
+// it need not have the peer interface.
+func DirectHints(traits providers.Traits) *fiinfo.Info {
+	hints := Hints(traits)
+	hints.Caps &^= C.FI_PEER
+	return hints
+}
+
+// direct takes from an info what a rail in direct mode needs itself: one buffer, and
+// the length of that.
+func direct(info *providers.Info, traits providers.Traits) {
+	if traits.Sink == 0 {
+		return
+	}
+	info.IOVLimit--
+	info.MaxMsgSize = min(info.MaxMsgSize, traits.Sink)
+}
+
+// matchItself makes what a rail in direct mode has besides.
+func (r *rail) matchItself() error {
+	traits, _ := providers.Lookup(r.info.Provider) // of another it has no sink
+	r.c.direct = true
+	if ret := int(C.gx_sink_open(r.c, C.uint64_t(traits.Sink))); ret != 0 {
+		return fail("mmap", ret, "%d bytes of address space for what does not fit into receives over %s", traits.Sink, r.info.Name())
+	}
+	return nil
+}
+
+// closeEndpoint closes the rail's endpoint, in direct mode without unexpected messages.
+func (r *rail) closeEndpoint() error {
+	var taken *C.struct_gx_taken
+	if bool(r.c.sink_always) && r.ready {
+		taken = C.gx_take_unexpected(r.c)
+	}
+	err := r.ep.Close()
+	if err == nil {
+		C.gx_taken(taken)
+	}
+	return err
+}
+
+// Matches implements [providers.Matcher].
+func (c *Core) Matches() bool { return c.opts.Direct }
+
+// PostRecv implements [providers.Matcher].
+func (c *Core) PostRecv(slot providers.Slot, src, tag, ignore, flags uint64) error {
+	r, rx := handle(unsafe.Pointer(c.rails[0].c)), handle(unsafe.Pointer(c.rxAt(slot)))
+	return hot("fi_trecvmsg", int(C.gx_post(r, rx, C.uint64_t(src), C.uint64_t(tag), C.uint64_t(ignore), C.uint64_t(flags))))
+}
+
+// CancelRecv implements [providers.Matcher].
+func (c *Core) CancelRecv(slot providers.Slot) error {
+	ret := int(C.gx_cancel(handle(unsafe.Pointer(c.rails[0].c)), handle(unsafe.Pointer(c.rxAt(slot)))))
+	if ret == -int(fierr.ENoEnt) {
+		return nil // it has met a message
+	}
+	return hot("fi_cancel", ret)
+}
