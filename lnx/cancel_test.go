@@ -131,14 +131,14 @@ func TestFuture(t *testing.T) {
 func TestSendContext(t *testing.T) {
 	onLinks(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
-		a.Put(order{Do: "await", N: 1})
+		a.Put(order{Do: "await", N: 1, Tag: 9})
 		n.send(toA, message{Size: 1, Tag: 9}) // connects
 		n.during(a)
 		ctx, cancel := context.WithCancel(t.Context())
 		big := payload(1, 4<<20)
 		errc := make(chan error, 1)
 		go func() { errc <- n.ep.Send(ctx, toA, 1, big) }()
-		a.do(order{Do: "await", N: 2}) // it is with the peer now, and nobody receives it
+		a.do(order{Do: "await", N: 2, Tag: 1}) // it is with the peer now, and nobody receives it
 		cancel()
 		err := inTime(t, func() error { return <-errc })
 		require.ErrorIs(t, err, context.Canceled)

@@ -338,7 +338,7 @@ func (ep *Endpoint) senderOf(c *providers.Completion, asked Addr) Addr {
 func (ep *Endpoint) drop(slot providers.Slot, op *rxOp) {
 	op.state = rxStray
 	ep.core.SetBuffers(slot, nil)
-	switch err := ep.direct.core.PostRecv(slot, providers.NoAddr, op.tag, 0, providers.FlagClaim); {
+	switch err := ep.direct.core.PostRecv(slot, providers.NoAddr, 0, ^uint64(0), providers.FlagClaim); {
 	case err == fierr.Again:
 		ep.direct.drops = append(ep.direct.drops, slot)
 	case err != nil:
@@ -372,7 +372,7 @@ func (ep *Endpoint) claimedDirect(i int, m *Msg, flags Flags, quiet bool) error 
 	}
 	held := op.ctx
 	op.ctx, op.quiet = m.Context, quiet
-	if err := ep.handRecv(slot, op, iov, providers.NoAddr, op.tag, 0, providers.FlagClaim); err != nil {
+	if err := ep.handRecv(slot, op, iov, providers.NoAddr, 0, ^uint64(0), providers.FlagClaim); err != nil {
 		op.state, op.ctx = rxClaimed, held
 		return err
 	}
@@ -445,4 +445,15 @@ func (ep *Endpoint) withdrawDirect(c *call, why error) error {
 	}
 	c.free()
 	return why
+}
+
+// directTraits answers the traits of a provider in direct mode.
+func directTraits(traits providers.Traits, name string) (providers.Traits, error) {
+	if traits.Direct != nil && traits.Name != name {
+		return *traits.Direct, nil
+	}
+	if traits.Unsafe != "" {
+		return traits, fmt.Errorf("%s in direct mode: %s: %w", traits.Name, traits.Unsafe, ErrNotSupported)
+	}
+	return traits, nil
 }

@@ -133,7 +133,7 @@ func TestUnexpectedOfKilledPeer(t *testing.T) {
 		n, a, toA, toN := meet(t, c)
 		all, msgs := leftBehind()
 		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
-		n.await(uint64(len(msgs)))
+		n.await(uint64(len(msgs)), msgs[len(msgs)-1].Tag)
 		n.claimLeft(all, toA)
 		a.Kill()
 		n.untilDead(toA)

@@ -58,6 +58,9 @@ type Link struct {
 	set   settings
 }
 
+// Direct says that the link was asked for in direct mode (Options.Direct).
+func (l *Link) Direct() bool { return l.set.Direct }
+
 // Links answers every link of the spec that can be opened here, as fi_getinfo(3)
 // does for provider lnx, and says what of the spec is missing and why. A link
 // is offered whole or not at all. If none can be opened the error wraps
@@ -184,6 +187,9 @@ func canonical(provider string, domains []string) linkspec.Member {
 // provider finds the traits of a name in a spec.
 func (f *finder) provider(name string) (providers.Traits, error) {
 	traits, ok := providers.Lookup(name)
+	if ok && f.direct {
+		return directTraits(traits, name)
+	}
 	if ok {
 		return traits, nil
 	}

@@ -25,21 +25,37 @@ const limit = 20 * time.Second
 type choice struct {
 	Links      string
 	DisableShm bool
+	Direct     bool
 }
 
 func (c choice) String() string {
 	if c.DisableShm {
 		return c.Links + " without shm"
 	}
+	if c.Direct {
+		return c.Links + " direct"
+	}
 	return c.Links
 }
 
 func (c choice) options() lnx.Options {
-	return lnx.Options{Links: c.Links, DisableShm: c.DisableShm, Lookup: noEnv}
+	return lnx.Options{Links: c.Links, DisableShm: c.DisableShm, Direct: c.Direct, Lookup: noEnv}
 }
 
 // choices are the links of tests that should hold on all of them.
-var choices = []choice{{Links: "shm"}, {Links: "tcp:lo"}, {Links: "shm+tcp:lo"}, {Links: "shm+tcp:lo", DisableShm: true}}
+var choices = []choice{
+	{Links: "shm"}, {Links: "tcp:lo"}, {Links: "shm+tcp:lo"}, {Links: "shm+tcp:lo", DisableShm: true},
+	{Links: "shm", Direct: true}, {Links: "tcp:lo", Direct: true},
+}
+
+// onShared runs a test on each link whose messages the endpoint matches itself.
+func onShared(t *testing.T, f func(t *testing.T, c choice)) {
+	for _, c := range choices {
+		if !c.Direct {
+			t.Run(c.String(), func(t *testing.T) { f(t, c) })
+		}
+	}
+}
 
 // onLinks runs a test on each link.
 func onLinks(t *testing.T, f func(t *testing.T, c choice)) {
@@ -274,8 +290,19 @@ func (n *node) unexpected() (sum uint64) {
 	return sum
 }
 
-// await drives the endpoint until so many unexpected messages have come in all.
-func (n *node) await(unexpected uint64) {
+// await drives the endpoint until so many unexpected messages have come in all. In
+// direct mode nobody counts them: the last one is looked for, by its tag.
+func (n *node) await(unexpected, last uint64) {
+	if n.ep.Link().Direct() {
+		for found, late := false, deadline(); !found; {
+			require.False(n.t, late(), "no message with tag %#x", last)
+			p := &pending{}
+			require.NoError(n.t, n.ep.TRecvMsg(&lnx.Msg{Addr: lnx.AddrUnspec, Tag: last, Context: p}, lnx.FlagPeek))
+			n.finish(p)
+			found = p.err == nil
+		}
+		return
+	}
 	n.until(func() bool { return n.unexpected() >= unexpected })
 	require.Equal(n.t, unexpected, n.unexpected())
 }

@@ -54,7 +54,7 @@ func TestPeek(t *testing.T) {
 
 			a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
 			seen += uint64(len(msgs))
-			n.await(seen)
+			n.await(seen, 0x14)
 			peeked(n.recvMsg(any(&pending{}), lnx.FlagPeek), msgs[0])
 			peeked(n.recvMsg(any(&pending{}), lnx.FlagPeek|lnx.FlagCompletion), msgs[0])
 			nothing = n.recvMsg(&lnx.Msg{Addr: toA, Tag: 0x20, Context: &pending{}}, lnx.FlagPeek)
@@ -97,7 +97,7 @@ func TestClaimTruncated(t *testing.T) {
 		for i, size := range []int{2, 4096, 5000, 1 << 20} {
 			m := message{Size: size, Tag: 1, Seed: uint64(i)}
 			a.Put(order{Do: "send", Addr: toN, Msgs: []message{m}})
-			n.await(uint64(i) + 1)
+			n.await(uint64(i)+1, m.Tag)
 			p := &pending{}
 			n.recvMsg(&lnx.Msg{Addr: toA, Tag: 1, Context: p}, lnx.FlagPeek|lnx.FlagClaim)
 			renewed(p, size-1)

@@ -46,7 +46,7 @@ func TestSizes(t *testing.T) {
 			a.Put(order{Do: "collect", Addr: toN, Msgs: one})
 			n.send(toA, m)
 			n.during(a)
-			a.Put(order{Do: "await", N: seen[0] + 1})
+			a.Put(order{Do: "await", N: seen[0] + 1, Tag: m.Tag})
 			p, err := n.start(toA, m)
 			require.NoError(t, err)
 			n.during(a)
@@ -64,7 +64,7 @@ func TestSizes(t *testing.T) {
 			check(t, r, m, toA)
 			a.Put(order{Do: "send", Addr: toN, Msgs: one})
 			seen[1]++
-			n.await(seen[1])
+			n.await(seen[1], m.Tag)
 			check(t, n.recv(m.Size, toA, m.Tag, 0), m, toA)
 			a.sent(t)
 		}

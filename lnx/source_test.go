@@ -25,7 +25,7 @@ func TestSelf(t *testing.T) {
 			p, err = n.start(self, m)
 			require.NoError(t, err)
 			seen++
-			n.await(seen)
+			n.await(seen, m.Tag)
 			unexpected := n.post(m.Size, lnx.AddrUnspec, m.Tag, 0)
 			n.finish(p, unexpected)
 			check(t, unexpected, m, self)
@@ -58,7 +58,7 @@ func TestUnknownSender(t *testing.T) {
 			}
 			anyone := n.post(size, lnx.AddrUnspec, 0, 0)
 			a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
-			n.await(3)
+			n.await(3, 3)
 			n.finish(anyone)
 			check(t, anyone, msgs[0], lnx.AddrUnspec)
 			check(t, n.recv(size, lnx.AddrUnspec, 1, 0), msgs[1], lnx.AddrUnspec)
@@ -104,7 +104,7 @@ func TestPostedOrder(t *testing.T) {
 
 		// The same for messages that wait.
 		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
-		n.await(count)
+		n.await(count, 0x100)
 		for i := range count {
 			from, ignore := toA, uint64(0)
 			if i%3 == 0 {

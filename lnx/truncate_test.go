@@ -56,13 +56,13 @@ func TestTruncation(t *testing.T) {
 					seen++ // the next message always comes unexpected
 					if unexpected {
 						seen++
-						n.await(seen)
+						n.await(seen, m.Tag)
 						n.postIn(p, toA, m.Tag, 0)
 					}
 					n.finish(p)
 					checkCut(t, p, p.buf, m, toA)
 					require.Equal(t, bytes.Repeat([]byte{0xa5}, guard), full[room:], "%d bytes into %d", size, room)
-					n.await(seen)
+					n.await(seen, m.Tag)
 					check(t, n.recv(next.Size, toA, 1, 0), next, toA)
 					a.sent(t)
 				}
@@ -97,7 +97,7 @@ func TestBuffers(t *testing.T) {
 					a.Put(order{Do: "send", Addr: toN, Msgs: []message{m}})
 					if unexpected {
 						seen++
-						n.await(seen)
+						n.await(seen, m.Tag)
 						require.NoError(t, n.ep.TRecvV(iov, toA, m.Tag, 0, p))
 					}
 					n.finish(p)

@@ -14,8 +14,16 @@ func init() {
 		// To ask for a message whose connection is gone crashes rxm 2.1.
 		Eager:    16384,
 		EagerEnv: "FI_OFI_RXM_BUFFER_SIZE",
+		Unsafe:   rxmUnsafe,
+		Direct: &Traits{
+			Name:              "tcp",
+			MRMode:            MRVirtAddr | MRAllocated | MRProvKey,
+			PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6},
+		},
 	})
 }
+
+const rxmUnsafe = "ofi_rxm 2.1 crashes when it receives what waits of a peer whose connection has ended"
 
 // rxmEnv serves every provider that is layered over ofi_rxm.
 var rxmEnv = []EnvDefault{

@@ -26,6 +26,11 @@ type Traits struct {
 	// variable that users set it by.
 	Eager    uint64
 	EagerEnv string
+	// Direct are the traits of the provider that takes its place in direct mode (see
+	// [Matcher]), nil if it is the same one. Unsafe says why it cannot be opened in
+	// direct mode.
+	Direct *Traits
+	Unsafe string
 	// Sink is for providers that do harm when a message is longer than the receive
 	// that it meets: in direct mode (see [Matcher]) every receive has so many bytes of
 	// address space behind its buffers, and no message may be longer.
