@@ -87,13 +87,9 @@ func (ep *Endpoint) onePath(common []peer.Path) error {
 
 // postDirect is the rest of post.
 func (ep *Endpoint) postDirect(iov [][]byte, from Addr, tag, ignore uint64, opContext any, quiet bool) error {
-	src, ended := providers.NoAddr, error(nil)
-	if from != AddrUnspec {
-		state := ep.peerOf(from)
-		src, ended = state.paths[0].addr, state.err
-		if ended != nil && ep.link.Rails[0].FetchAbove > 0 {
-			return ended // to ask for what it left is not safe
-		}
+	src, err := ep.sourceOf(from)
+	if err != nil {
+		return err
 	}
 	if ep.direct.posted >= ep.set.MaxPosted {
 		return fierr.Again
@@ -111,10 +107,22 @@ func (ep *Endpoint) postDirect(iov [][]byte, from Addr, tag, ignore uint64, opCo
 	if c, ok := ep.user(opContext).(*call); ok {
 		c.slot = slot
 	}
-	if ended != nil { // what it has sent before is there already
+	if from != AddrUnspec && ep.peerOf(from).err != nil { // it has sent all that it will
 		return ep.takeBack(slot, op, fierr.EHostDown)
 	}
 	return nil
+}
+
+// sourceOf answers the rail address of a sender, or why it cannot be named any more.
+func (ep *Endpoint) sourceOf(from Addr) (uint64, error) {
+	if from == AddrUnspec {
+		return providers.NoAddr, nil
+	}
+	state := ep.peerOf(from)
+	if len(state.paths) == 0 { // it has closed, in this process
+		return 0, state.err
+	}
+	return state.paths[0].addr, nil
 }
 
 // handRecv gives a receive to the provider. After an error its buffers are free.
@@ -226,9 +234,9 @@ func isCanceled(err error) bool {
 // first and then received into nothing, since shm 2.1 writes into its sender's region
 // when it is to discard one.
 func (ep *Endpoint) peekDirect(m *Msg, flags Flags) error {
-	src := providers.NoAddr
-	if m.Addr != AddrUnspec {
-		src = ep.peerOf(m.Addr).paths[0].addr
+	src, err := ep.sourceOf(m.Addr)
+	if err != nil {
+		return err
 	}
 	slot, err := ep.core.AllocRx(false)
 	if err != nil {
@@ -291,7 +299,7 @@ func (ep *Endpoint) peeked(c *providers.Completion, op *rxOp) {
 		})
 		return
 	}
-	entry := asEntry(c, ctx, ep.senderOf(c, from))
+	entry := asEntry(c, ctx, from) // the providers of libfabric 2.1 leave the sender of another in Src
 	switch state {
 	case rxClaiming:
 		op.state, op.ctx = rxClaimed, ep.user(ctx)

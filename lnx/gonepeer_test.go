@@ -104,7 +104,7 @@ var closesFirst = twoproc.NewRole("closes first", func(c *twoproc.Child) {
 	for i, m := range msgs {
 		p := &pending{buf: payload(m.Seed, m.Size)}
 		a.until(func() bool { n.poll(); return a.startOnce(toN, m, p) == nil })
-		a.until(func() bool { n.poll(); return n.unexpected() == uint64(i+1) })
+		a.until(func() bool { n.poll(); return n.waits(uint64(i+1), m.Tag) })
 	}
 	n.claimLeft(all, toA)
 	require.NoError(c, a.ep.Close())

@@ -290,21 +290,25 @@ func (n *node) unexpected() (sum uint64) {
 	return sum
 }
 
-// await drives the endpoint until so many unexpected messages have come in all. In
-// direct mode nobody counts them: the last one is looked for, by its tag.
+// await drives the endpoint until so many unexpected messages have come in all, the
+// last one with a tag.
 func (n *node) await(unexpected, last uint64) {
-	if n.ep.Link().Direct() {
-		for found, late := false, deadline(); !found; {
-			require.False(n.t, late(), "no message with tag %#x", last)
-			p := &pending{}
-			require.NoError(n.t, n.ep.TRecvMsg(&lnx.Msg{Addr: lnx.AddrUnspec, Tag: last, Context: p}, lnx.FlagPeek))
-			n.finish(p)
-			found = p.err == nil
-		}
-		return
+	n.until(func() bool { return n.waits(unexpected, last) })
+	if !n.ep.Link().Direct() {
+		require.Equal(n.t, unexpected, n.unexpected())
 	}
-	n.until(func() bool { return n.unexpected() >= unexpected })
-	require.Equal(n.t, unexpected, n.unexpected())
+}
+
+// waits tells whether they have come. In direct mode nobody counts them: the last one
+// is looked for.
+func (n *node) waits(unexpected, last uint64) bool {
+	if !n.ep.Link().Direct() {
+		return n.unexpected() >= unexpected
+	}
+	p := &pending{}
+	require.NoError(n.t, n.ep.TRecvMsg(&lnx.Msg{Addr: lnx.AddrUnspec, Tag: last, Context: p}, lnx.FlagPeek))
+	n.finish(p)
+	return p.err == nil
 }
 
 // check asserts that a receive got the whole message.

@@ -37,10 +37,14 @@ func TestPeek(t *testing.T) {
 				{Size: size, Tag: 0x13, Seed: 4},
 				{Size: size, Tag: 0x14, Seed: 5},
 			}
+			source := toA
+			if c.Direct { // who sent it a peek from anybody does not say
+				source = lnx.AddrUnspec
+			}
 			peeked := func(p *pending, m message) {
 				t.Helper()
 				require.Nil(t, p.err)
-				require.Equal(t, []any{m.Size, m.Tag, toA}, []any{p.entry.Len, p.entry.Tag, p.entry.Src})
+				require.Equal(t, []any{m.Size, m.Tag, source}, []any{p.entry.Len, p.entry.Tag, p.entry.Src})
 				if m.HasData {
 					require.NotZero(t, p.entry.Flags&lnx.FlagRemoteCQData)
 					require.Equal(t, m.Data, p.entry.Data)

@@ -71,7 +71,7 @@ func (n *node) moveBetween(self lnx.Addr, m message, expected bool, post func(*p
 	}
 	n.until(func() bool { return n.startOnce(self, m, s) == nil })
 	if !expected {
-		n.until(func() bool { return n.unexpected() == before+1 })
+		n.await(before+1, m.Tag)
 		require.NoError(n.t, post(r), what)
 	}
 	n.finish(s, r)

@@ -58,7 +58,11 @@ func TestUnknownSender(t *testing.T) {
 			}
 			anyone := n.post(size, lnx.AddrUnspec, 0, 0)
 			a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
-			n.await(3, 3)
+			last := uint64(3)
+			if c.Direct { // tcp takes from a stranger only what it can show
+				last = 1
+			}
+			n.await(3, last)
 			n.finish(anyone)
 			check(t, anyone, msgs[0], lnx.AddrUnspec)
 			check(t, n.recv(size, lnx.AddrUnspec, 1, 0), msgs[1], lnx.AddrUnspec)

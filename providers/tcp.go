@@ -19,6 +19,7 @@ func init() {
 			Name:              "tcp",
 			MRMode:            MRVirtAddr | MRAllocated | MRProvKey,
 			PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6},
+			Sink:              1 << 32,
 		},
 	})
 }

@@ -23,20 +23,20 @@ func DirectHints(traits providers.Traits) *fiinfo.Info {
 
 // direct takes from an info what a rail in direct mode needs itself: one buffer, and
 // the length of that.
-func direct(info *providers.Info, traits providers.Traits) {
+func direct(info *Info, traits providers.Traits) {
 	if traits.Sink == 0 {
 		return
 	}
+	info.sink = traits.Sink
 	info.IOVLimit--
 	info.MaxMsgSize = min(info.MaxMsgSize, traits.Sink)
 }
 
 // matchItself makes what a rail in direct mode has besides.
 func (r *rail) matchItself() error {
-	traits, _ := providers.Lookup(r.info.Provider) // of another it has no sink
 	r.c.direct = true
-	if ret := int(C.gx_sink_open(r.c, C.uint64_t(traits.Sink))); ret != 0 {
-		return fail("mmap", ret, "%d bytes of address space for what does not fit into receives over %s", traits.Sink, r.info.Name())
+	if ret := int(C.gx_sink_open(r.c, C.uint64_t(r.info.sink))); ret != 0 {
+		return fail("mmap", ret, "%d bytes of address space for what does not fit into receives over %s", r.info.sink, r.info.Name())
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (r *rail) matchItself() error {
 // closeEndpoint closes the rail's endpoint, in direct mode without unexpected messages.
 func (r *rail) closeEndpoint() error {
 	var taken *C.struct_gx_taken
-	if bool(r.c.sink_always) && r.ready {
+	if bool(r.c.direct) && r.ready && r.info.NodeLocal {
 		taken = C.gx_take_unexpected(r.c)
 	}
 	err := r.ep.Close()

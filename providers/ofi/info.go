@@ -38,6 +38,7 @@ type Info struct {
 	// Hints are what was asked for.
 	Hints *fiinfo.Info
 	c     *C.struct_fi_info
+	sink  uint64 // of direct mode
 }
 
 // Hints are what a link asks a provider for.
@@ -85,7 +86,7 @@ func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 		info := newInfo(c, traits)
 		info.Hints = ask
 		if ask.Caps&C.FI_PEER == 0 {
-			direct(&info.Info, traits)
+			direct(info, traits)
 		}
 		key := info.Domain + "\x00" + info.Fabric + "\x00" + string(info.Addr)
 		// rxm answers each domain and address several times
