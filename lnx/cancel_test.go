@@ -129,7 +129,7 @@ func TestFuture(t *testing.T) {
 // A send whose context ends while the provider has the buffer says so, and can be
 // waited for.
 func TestSendContext(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onHeld(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		a.Put(order{Do: "await", N: 1, Tag: 9})
 		n.send(toA, message{Size: 1, Tag: 9}) // connects

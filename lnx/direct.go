@@ -465,3 +465,21 @@ func directTraits(traits providers.Traits, name string) (providers.Traits, error
 	}
 	return traits, nil
 }
+
+// dropWaiting is the first thing that closing does. shm 2.1 frees unexpected messages
+// twice when its endpoint closes, and writes into the regions of their senders. Those
+// have to be there still, if they are of this process.
+func (ep *Endpoint) dropWaiting() {
+	ep.lock()
+	defer ep.mu.Unlock()
+	if ep.direct.core != nil && ep.link.Rails[0].NodeLocal {
+		ep.direct.core.DropUnexpected(providers.NoAddr)
+	}
+}
+
+// dropOf drops what waits of a peer of this process that closes, for its region goes.
+func (ep *Endpoint) dropOf(state *peerState) {
+	if ep.direct.core != nil && ep.link.Rails[0].NodeLocal && len(state.paths) > 0 {
+		ep.direct.core.DropUnexpected(state.paths[0].addr)
+	}
+}

@@ -245,6 +245,7 @@ func (ep *Endpoint) Close() error {
 	defer process.closing.Unlock()
 	ep.wait.lead.Lock() // nobody sleeps on the descriptors any more
 	defer ep.wait.lead.Unlock()
+	ep.dropWaiting()
 	for _, other := range ep.others() {
 		other.lock()
 		other.forget(ep)

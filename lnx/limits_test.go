@@ -83,7 +83,7 @@ func TestMaxPosted(t *testing.T) {
 // Unexpected messages beyond MaxUnexpected wait with their senders and are not
 // lost.
 func TestMaxUnexpected(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onShared(t, func(t *testing.T, c choice) {
 		const most, count = 20, 2000
 		opts := c.options()
 		opts.MaxUnexpected = most
@@ -114,7 +114,7 @@ func TestMaxUnexpected(t *testing.T) {
 // Exactly MaxSends sends can be under way; those beyond are refused until others have
 // completed.
 func TestMaxSends(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onHeld(t, func(t *testing.T, c choice) {
 		most := 3
 		if !c.network() {
 			most = 1 // shm itself takes one large message to a peer at a time

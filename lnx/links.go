@@ -74,6 +74,9 @@ func Links(opts Options) (*Listing, error) {
 		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
 	}
 	set.warnAliases()
+	if set.Direct {
+		ofi.MatchInProvider()
+	}
 	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks, direct: set.Direct}
 	listing := &Listing{}
 	var errs []error

@@ -57,6 +57,16 @@ func onShared(t *testing.T, f func(t *testing.T, c choice)) {
 	}
 }
 
+// onHeld runs a test on each link over which a large message stays with its sender until
+// it is received. tcp itself leaves it to the sockets.
+func onHeld(t *testing.T, f func(t *testing.T, c choice)) {
+	for _, c := range choices {
+		if !c.Direct || !c.network() {
+			t.Run(c.String(), func(t *testing.T) { f(t, c) })
+		}
+	}
+}
+
 // onLinks runs a test on each link.
 func onLinks(t *testing.T, f func(t *testing.T, c choice)) {
 	for _, c := range choices {

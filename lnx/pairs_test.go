@@ -3,6 +3,7 @@ package lnx
 import (
 	"context"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,9 @@ const pairLimit = 20 * time.Second
 func connected(t *testing.T, opts Options) (a, b *Endpoint, toB, toA Addr) {
 	t.Helper()
 	opts.Lookup = env(nil)
+	if links, ok := strings.CutSuffix(opts.Links, " direct"); ok {
+		opts.Links, opts.Direct = links, true
+	}
 	a, b, toB, toA = pair(t, opts)
 	connect(t, a, b)
 	return a, b, toB, toA
@@ -57,6 +61,14 @@ func connect(t *testing.T, a, b *Endpoint) (toB, toA Addr) {
 // onRails runs a test on each kind of rail.
 func onRails(t *testing.T, f func(t *testing.T, links string)) {
 	for _, links := range []string{"shm", "tcp:lo"} {
+		t.Run(links, func(t *testing.T) { f(t, links) })
+	}
+}
+
+// onDirect runs a test on each rail, also in direct mode.
+func onDirect(t *testing.T, f func(t *testing.T, links string)) {
+	onRails(t, f)
+	for _, links := range []string{"shm direct", "tcp:lo direct"} {
 		t.Run(links, func(t *testing.T) { f(t, links) })
 	}
 }

@@ -73,6 +73,7 @@ func (ep *Endpoint) forget(closing *Endpoint) {
 			ep.endPeer(addr, state, fmt.Errorf("peer %d (of this process): %w", addr, ErrPeerDead))
 		}
 		ep.dropUnfinished(addr)
+		ep.dropOf(state)
 		state.paths = slices.DeleteFunc(state.paths, func(p path) bool {
 			local := ep.link.Rails[p.rail].NodeLocal
 			if local && ep.core.Remove(p.rail, p.addr) != nil {

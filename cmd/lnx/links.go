@@ -15,6 +15,7 @@ type linkFlags struct {
 	Links      string `placeholder:"SPEC" help:"Links to use, as shm+tcp:eth0. Without it, FI_LNX_PROV_LINKS."`
 	Policy     string `placeholder:"NAME" help:"How rails are selected: ${policies}. Without it, FI_LNX_MULTI_RAIL_SELECTION."`
 	DisableShm bool   `name:"disable-shm" help:"Leave shared memory out, as FI_LNX_DISABLE_SHM=1 does."`
+	Direct     bool   `help:"Have the provider of a link of one rail match messages, as LNX_DIRECT=1 does."`
 }
 
 // check refuses what can be seen to be wrong without looking at the machine.
@@ -39,7 +40,7 @@ func (f *linkFlags) spec() string {
 }
 
 func (f *linkFlags) options() lnx.Options {
-	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm}
+	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Direct: f.Direct}
 }
 
 // asked says whether there is a spec at all.
@@ -51,6 +52,7 @@ var flagNames = strings.NewReplacer(
 	"Options.Links", "--links",
 	"Options.Policy", "--policy",
 	"Options.DisableShm", "--disable-shm",
+	"Options.Direct", "--direct",
 	"Options.ConnectTimeout", "--timeout",
 )
 
@@ -80,6 +82,9 @@ func (f *linkFlags) args() []string {
 	}
 	if f.DisableShm {
 		args = append(args, "--disable-shm")
+	}
+	if f.Direct {
+		args = append(args, "--direct")
 	}
 	return args
 }

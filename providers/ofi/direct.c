@@ -96,12 +96,16 @@ static struct gx_comp *last(struct gx_core *core)
 	return &core->ring[(core->tail - 1) & core->mask];
 }
 
+static bool taken(void *context, uint64_t flags, int err);
+
 static void completed(struct gx_rail *rail, struct fi_cq_tagged_entry *e, fi_addr_t src)
 {
 	struct gx_core *core = rail->core;
 	uint64_t before = core->tail;
 	struct gx_rx *rx = e->op_context;
 
+	if (taken(e->op_context, e->flags, 0))
+		return;
 	(void) gx_cq_owner_ops.write(&rail->peer_cq, e->op_context, e->flags, e->len,
 				     e->buf, e->data, e->tag, src);
 	if (core->tail == before || rx->hdr.kind != GX_RX)
@@ -119,7 +123,7 @@ static bool failed(struct gx_rail *rail)
 
 	if (fi_cq_readerr(rail->cq, &err, 0) != 1)
 		return false;
-	if (!err.op_context)
+	if (!err.op_context || taken(err.op_context, err.flags, err.err))
 		return true;
 	(void) gx_cq_writeerr(&rail->peer_cq, &err);
 	rx = err.op_context;
@@ -145,63 +149,72 @@ void gx_reap(struct gx_rail *rail)
 	} while (n == GX_REAP);
 }
 
-// Waits for one operation while the rail is closed: others' completions are dropped.
-static ssize_t end_of(struct gx_rail *rail, struct gx_hdr *hdr)
+// Completes what gx_take waits for, and answers false for all else.
+static bool taken(void *context, uint64_t flags, int err)
+{
+	struct gx_taken *one = context;
+
+	if (!one || (flags & (FI_REMOTE_READ | FI_REMOTE_WRITE)) || one->hdr.kind != GX_TAKEN)
+		return false;
+	one->done = true;
+	one->err = err;
+	return true;
+}
+
+// Waits for the answer to a peek. No step goes beyond it, so that nothing new is
+// unexpected then.
+static int answer(struct gx_rail *rail, struct gx_taken *one)
 {
 	struct fi_cq_tagged_entry e;
-	struct fi_cq_err_entry err;
+	fi_addr_t src;
 	ssize_t n;
 	int i;
 
-	for (i = 0; i < 1 << 16; i++) {
-		n = fi_cq_read(rail->cq, &e, 1);
-		if (n == 1 && e.op_context == hdr)
-			return 0;
-		if (n == -FI_EAVAIL) {
-			memset(&err, 0, sizeof(err));
-			if (fi_cq_readerr(rail->cq, &err, 0) == 1 && err.op_context == hdr)
-				return -err.err;
-		}
+	for (i = 0; i < 1 << 16 && !one->done; i++) {
+		n = fi_cq_readfrom(rail->cq, &e, 1, &src);
+		if (n == 1)
+			completed(rail, &e, src);
+		else if (n == -FI_EAVAIL)
+			(void) failed(rail);
 	}
-	return -FI_EAGAIN;
+	return one->done ? one->err : FI_EAGAIN;
 }
 
-// Receives what nobody has asked for into the sink: shm 2.1 frees unexpected messages
-// twice when its endpoint closes, and writes into the regions of their senders. What
-// cannot be received at once the provider has in hand then, which it can close. It
-// answers the contexts, for gx_taken once the endpoint is closed.
-struct gx_taken *gx_take_unexpected(struct gx_rail *rail)
+// Receives into the sink what nobody has asked for. What cannot be received at once
+// the provider has in hand then, with a context that stays until the rail is closed.
+void gx_take(struct gx_rail *rail, uint64_t src)
 {
 	struct iovec sink = { .iov_base = rail->sink, .iov_len = rail->sink_len };
 	struct fi_msg_tagged msg = {
 		.msg_iov = &sink,
-		.addr = FI_ADDR_UNSPEC,
+		.addr = src,
 		.ignore = ~0ULL,
 	};
-	struct gx_taken *all = NULL, *one;
+	struct gx_taken *one;
 
 	for (;;) {
 		one = calloc(1, sizeof(*one));
 		if (!one)
-			return all;
-		one->next = all;
-		all = one;
+			return;
+		one->hdr.kind = GX_TAKEN;
+		one->next = rail->taken;
+		rail->taken = one;
 		msg.context = &one->hdr;
 		msg.iov_count = 0;
-		if (fi_trecvmsg(rail->ep, &msg, FI_PEEK | FI_CLAIM | FI_COMPLETION) || end_of(rail, &one->hdr))
-			return all;
+		if (fi_trecvmsg(rail->ep, &msg, FI_PEEK | FI_CLAIM | FI_COMPLETION) || answer(rail, one))
+			return;
 		msg.iov_count = 1;
 		if (fi_trecvmsg(rail->ep, &msg, FI_CLAIM | FI_COMPLETION))
-			return all;
+			return;
 	}
 }
 
-void gx_taken(struct gx_taken *all)
+void gx_taken_free(struct gx_rail *rail)
 {
-	struct gx_taken *next;
+	struct gx_taken *one;
 
-	for (; all; all = next) {
-		next = all->next;
-		free(all);
+	while ((one = rail->taken)) {
+		rail->taken = one->next;
+		free(one);
 	}
 }

@@ -41,19 +41,6 @@ func (r *rail) matchItself() error {
 	return nil
 }
 
-// closeEndpoint closes the rail's endpoint, in direct mode without unexpected messages.
-func (r *rail) closeEndpoint() error {
-	var taken *C.struct_gx_taken
-	if bool(r.c.direct) && r.ready && r.info.NodeLocal {
-		taken = C.gx_take_unexpected(r.c)
-	}
-	err := r.ep.Close()
-	if err == nil {
-		C.gx_taken(taken)
-	}
-	return err
-}
-
 // Matches implements [providers.Matcher].
 func (c *Core) Matches() bool { return c.opts.Direct }
 
@@ -71,3 +58,6 @@ func (c *Core) CancelRecv(slot providers.Slot) error {
 	}
 	return hot("fi_cancel", ret)
 }
+
+// DropUnexpected implements [providers.Matcher].
+func (c *Core) DropUnexpected(src uint64) { C.gx_take(c.rails[0].c, C.uint64_t(src)) }

@@ -23,7 +23,6 @@ type rail struct {
 	srx    *PeerSRX
 	ep     *Endpoint
 	keep   bool // the endpoint could not be enabled and must not be closed
-	ready  bool // the endpoint is enabled
 }
 
 // openRail opens everything a rail needs, or nothing. A rail that it answers with
@@ -79,7 +78,6 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 		// (shm), or trips over what enabling has not made (rxm).
 		r.keep = true
 	}
-	r.ready = err == nil
 	return r, err
 }
 
@@ -93,7 +91,7 @@ func (r *rail) close() error {
 		return nil
 	}
 	if r.ep != nil {
-		if err := r.closeEndpoint(); err != nil {
+		if err := r.ep.Close(); err != nil {
 			return err
 		}
 	}
@@ -113,6 +111,7 @@ func (r *rail) close() error {
 	}
 	if r.c != nil {
 		C.gx_sink_close(r.c)
+		C.gx_taken_free(r.c)
 		C.gx_rail_free(r.c)
 		r.c = nil
 	}

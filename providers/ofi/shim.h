@@ -27,7 +27,7 @@
 #define GX_SMALL 64       // bytes of a receive that lies in its entry
 #define GX_COLD 256       // rounds of gx_spin between those that drive all rails
 
-enum gx_kind { GX_TX = 1, GX_RX = 2 };
+enum gx_kind { GX_TX = 1, GX_RX = 2, GX_TAKEN = 255 }; // the last of gx_take
 
 // States of a receive entry, as bits.
 enum {
@@ -122,6 +122,7 @@ struct gx_rail {
 	bool direct, sink_always;
 	char *sink;
 	uint64_t sink_len;
+	struct gx_taken *taken;
 };
 
 struct gx_core {
@@ -175,13 +176,16 @@ ssize_t gx_post(uintptr_t rail, uintptr_t rx, uint64_t src, uint64_t tag,
 ssize_t gx_cancel(uintptr_t rail, uintptr_t rx);
 void gx_reap(struct gx_rail *rail);
 
+// A message that gx_take receives.
 struct gx_taken {
 	struct gx_hdr hdr;
 	struct gx_taken *next;
+	int err;
+	bool done;
 };
 
-struct gx_taken *gx_take_unexpected(struct gx_rail *rail);
-void gx_taken(struct gx_taken *all);
+void gx_take(struct gx_rail *rail, uint64_t src);
+void gx_taken_free(struct gx_rail *rail);
 
 uint64_t gx_progress(uintptr_t core, uint64_t rails);
 uint64_t gx_spin(uintptr_t core, uint64_t hot, uint64_t all, uint32_t spins);
