@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,12 @@ func (c choice) String() string {
 
 func (c choice) options() lnx.Options {
 	return lnx.Options{Links: c.Links, DisableShm: c.DisableShm, Direct: c.Direct, Lookup: noEnv}
+}
+
+// choose reads what String wrote of a choice.
+func choose(s string) choice {
+	links, direct := strings.CutSuffix(s, " direct")
+	return choice{Links: links, Direct: direct}
 }
 
 // choices are the links of tests that should hold on all of them.
