@@ -129,6 +129,32 @@ func TestDirectWaitSleeps(t *testing.T) {
 	})
 }
 
+// Many messages that nobody has asked for do not keep back one that somebody has.
+func TestDirectPastUnexpected(t *testing.T) {
+	onDirectOnly(t, func(t *testing.T, links string) {
+		const many = 500
+		a, b, toB, toA := connected(t, Options{Links: links})
+		ctx, cancel := context.WithTimeout(t.Context(), pairLimit)
+		defer cancel()
+		sent := calling(func() error {
+			for i := range many {
+				if err := a.Send(ctx, toB, 1, make([]byte, 1000+i)); err != nil {
+					return err
+				}
+			}
+			return a.Send(ctx, toB, 2, nil)
+		})
+		_, err := b.Recv(ctx, toA, 2, 0, nil)
+		require.NoError(t, err)
+		require.NoError(t, outcome(t, sent, "Send"))
+		for i := range many {
+			info, err := b.Recv(ctx, toA, 1, 0, make([]byte, 2000))
+			require.NoError(t, err)
+			require.Equal(t, 1000+i, info.Len)
+		}
+	})
+}
+
 func onDirectOnly(t *testing.T, f func(t *testing.T, links string)) {
 	for _, links := range []string{"shm direct", "tcp:lo direct"} {
 		t.Run(links, func(t *testing.T) { f(t, links) })
