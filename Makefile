@@ -68,7 +68,7 @@ pure:
 shim:
 	@echo '== C shim with AddressSanitizer'
 	@go test -asan -count=1 -timeout 5m ./providers/ofi/...
-	@go test -asan -count=1 -timeout 8m -run 'Smoke|Truncat|Peek|Cancel|Claim|Source|Matching|SameProcess|Sizes|Max|OpenCloseLeak|Gone|Killed' ./lnx
+	@go test -asan -count=1 -timeout 8m -run 'Smoke|Multi|Probe|Truncat|Peek|Cancel|Claim|Source|Matching|SameProcess|Sizes|Max|OpenCloseLeak|Gone|Killed' ./lnx
 
 # -count=1: Go's test cache does not know which libfabric a result was had with.
 .PHONY: race

@@ -68,7 +68,7 @@ func (a *acting) act(o order) (ans answer) {
 		ans.Errs = a.sendAll(o)
 	case "post":
 		for _, m := range o.Msgs {
-			a.posted = append(a.posted, a.post(m.Size, o.Addr, m.Tag, 0))
+			a.posted = append(a.posted, a.postFor(m, o.Addr))
 		}
 	case "collect":
 		a.finish(a.posted...)
@@ -79,7 +79,9 @@ func (a *acting) act(o order) (ans answer) {
 		a.posted = nil
 	case "recv":
 		for _, m := range o.Msgs {
-			check(a.c, a.recv(m.Size, o.Addr, m.Tag, 0), m, o.Addr)
+			p := a.postFor(m, o.Addr)
+			a.finish(p)
+			check(a.c, p, m, o.Addr)
 		}
 	case "exchange":
 		a.exchange(o.Addr, o.Msgs)

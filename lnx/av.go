@@ -1,17 +1,21 @@
 package lnx
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golnx/internal/doorbell"
+	"golnx/internal/livekeys"
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
 	"golnx/providers/ofi"
 	"golnx/rail"
+	"golnx/suq"
 )
 
 // Addr names a peer of an endpoint (fi_addr_t).
@@ -56,6 +60,7 @@ type peerState struct {
 	bell   *doorbell.Ringer // nil if the peer has none, or is not local
 	mute   bool             // local, without a bell
 	why    []error          // of the paths that are dead
+	keys   *livekeys.View   // of the memory that node-local rails reach; nil before an Import
 }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that
@@ -130,23 +135,32 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 	state.entries = len(state.addr.Entries)
 	state.byPath = make([]int, len(ep.link.Rails)*state.entries)
 	for _, c := range common {
-		a, err := ep.core.Insert(c.Rail, state.addr.Entries[c.Entry].Addr)
-		if err != nil {
-			ep.stats[c.Rail].Error()
-			return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
+		name := state.addr.Entries[c.Entry].Addr
+		a, again := ep.reinstate(c.Rail, name)
+		if !again {
+			var err error
+			if a, err = ep.core.Insert(c.Rail, name); err != nil {
+				ep.stats[c.Rail].Error()
+				return fmt.Errorf("rail %s does not take %v: %w", ep.link.Rails[c.Rail].Name(), state.addr, err)
+			}
 		}
 		state.byPath[c.Rail*state.entries+c.Entry] = len(state.paths)
 		state.paths = append(state.paths, path{rail: c.Rail, entry: c.Entry, addr: a})
+		if ep.ownName(c.Rail, state.addr.Entries[c.Entry].Addr) {
+			ep.shm[c.Rail].meetSelf(a)
+		}
 	}
 	return nil
 }
 
 func (ep *Endpoint) removePaths(state *peerState) {
 	ep.leaveBell(state)
-	for _, p := range state.paths {
-		if ep.core.Remove(p.rail, p.addr) != nil {
+	for i := range state.paths {
+		p := &state.paths[i]
+		if !ep.retire(state, p) && ep.core.Remove(p.rail, p.addr) != nil {
 			ep.stats[p.rail].Error()
 		}
+		ep.shm[p.rail].leaveSelf(p.addr)
 		if int(p.addr) >= len(ep.byRail[p.rail]) {
 			continue
 		}
@@ -156,6 +170,7 @@ func (ep *Endpoint) removePaths(state *peerState) {
 		}
 	}
 	state.paths = nil
+	_ = state.keys.Close() // munmap(2) of what was mapped
 }
 
 func (state *peerState) railPaths() []rail.Path {
@@ -210,7 +225,12 @@ func (ep *Endpoint) heard(from Addr, r int, src uint64) {
 // unknown sender. Receives from that sender take them from now on; none can be
 // waiting, since the sender had no Addr.
 func (ep *Endpoint) resolveUnknown() {
-	for slot := range ep.suq.Unknown() {
+	ep.resolveIn(ep.suq)
+	ep.resolveIn(ep.msgs.suq)
+}
+
+func (ep *Endpoint) resolveIn(q *suq.Queue) {
+	for slot := range q.Unknown() {
 		op := ep.rx.at(slot)
 		src := ep.core.Whose(slot)
 		from := ep.addrOf(int(op.rail), src)
@@ -218,7 +238,7 @@ func (ep *Endpoint) resolveUnknown() {
 			continue
 		}
 		op.from = from
-		ep.suq.SetSource(slot, uint64(from))
+		q.SetSource(slot, uint64(from))
 		ep.heard(from, int(op.rail), src)
 		ep.mustFetch(slot, int(op.rail), ep.core.Unexpected(slot).Size)
 	}
@@ -300,6 +320,11 @@ func (ep *Endpoint) makeBlob() ([]byte, error) {
 		return peer.Encode21(a)
 	}
 	return peer.Encode22(a)
+}
+
+// ownName says whether an address is that of our own rail.
+func (ep *Endpoint) ownName(r int, addr []byte) bool {
+	return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return l.Index == r && bytes.Equal(l.Addr, addr) })
 }
 
 // loopbackLast answers the rails' indices with those over loopback at the end.

@@ -3,8 +3,10 @@ package lnx
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -32,6 +34,8 @@ type call struct {
 	over  atomic.Bool
 	entry Entry
 	err   error
+	// of an atomic operation on one element
+	operand, compare, result value
 }
 
 var calls = sync.Pool{New: func() any { return &call{waiter: waiter{ch: make(chan struct{}, 1)}} }}
@@ -76,7 +80,7 @@ type InFlightError struct {
 }
 
 func (e *InFlightError) Error() string {
-	return fmt.Sprintf("send is still under way, and so is its buffer: %v", e.Err)
+	return fmt.Sprintf("operation is still under way, and so is its buffer: %v", e.Err)
 }
 
 // Unwrap answers the context's error.
@@ -86,12 +90,16 @@ func (e *InFlightError) Unwrap() error { return e.Err }
 // while the rail takes no message (EAGAIN). When ctx ends before the message was
 // handed over, nothing was sent; after that the error is an *InFlightError.
 func (ep *Endpoint) Send(ctx context.Context, to Addr, tag uint64, buf []byte) error {
-	c, err := ep.startSend(ctx, to, tag, buf)
+	return ep.sendCall(ctx, intercept.OpTSend, to, tag, buf)
+}
+
+func (ep *Endpoint) sendCall(ctx context.Context, o intercept.Op, to Addr, tag uint64, buf []byte) error {
+	c, err := ep.startSend(ctx, o, to, tag, buf)
 	if err != nil {
 		return err
 	}
 	if err := ep.await(ctx, &c.waiter, c.over.Load); err != nil && !c.over.Load() {
-		return &InFlightError{&Future{c}, fmt.Errorf("Send to peer %v with tag %#x: %w", to, tag, err)}
+		return &InFlightError{&Future{c}, fmt.Errorf("%s: %w", what(o, "Send to peer", to, tag), err)}
 	}
 	err = c.err
 	c.free()
@@ -100,26 +108,26 @@ func (ep *Endpoint) Send(ctx context.Context, to Addr, tag uint64, buf []byte) e
 
 // SendAsync starts a send, waiting only while the rail takes no message.
 func (ep *Endpoint) SendAsync(ctx context.Context, to Addr, tag uint64, buf []byte) (*Future, error) {
-	c, err := ep.startSend(ctx, to, tag, buf)
+	c, err := ep.startSend(ctx, intercept.OpTSend, to, tag, buf)
 	if err != nil {
 		return nil, err
 	}
 	return &Future{c}, nil
 }
 
-func (ep *Endpoint) startSend(ctx context.Context, to Addr, tag uint64, buf []byte) (*call, error) {
+func (ep *Endpoint) startSend(ctx context.Context, o intercept.Op, to Addr, tag uint64, buf []byte) (*call, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c := newCall(ep)
 	for try := 0; ; try++ {
-		err := ep.tsend1(intercept.OpTSend, buf, to, tag, 0, 0, c, false)
+		err := ep.tsend1(o, buf, to, tag, 0, 0, c, false)
 		if err == nil {
 			return c, nil
 		}
 		if err == fierr.Again {
 			if err = ep.pause(ctx, try); err != nil {
-				err = fmt.Errorf("Send to peer %v with tag %#x, which takes nothing: %w", to, tag, err)
+				err = fmt.Errorf("%s, which takes nothing: %w", what(o, "Send to peer", to, tag), err)
 			}
 		}
 		if err != nil {
@@ -134,13 +142,17 @@ func (ep *Endpoint) startSend(ctx context.Context, to Addr, tag uint64, buf []by
 // already on its way into buf, Recv waits for it and returns it. A message longer
 // than buf fills it, and the error is ETRUNC.
 func (ep *Endpoint) Recv(ctx context.Context, from Addr, tag, ignore uint64, buf []byte) (RecvInfo, error) {
-	c, err := ep.startRecvCall(ctx, from, tag, ignore, buf)
+	return ep.recvCall(ctx, intercept.OpTRecv, from, tag, ignore, buf)
+}
+
+func (ep *Endpoint) recvCall(ctx context.Context, o intercept.Op, from Addr, tag, ignore uint64, buf []byte) (RecvInfo, error) {
+	c, err := ep.startRecvCall(ctx, o, from, tag, ignore, buf)
 	if err != nil {
 		return RecvInfo{}, err
 	}
 	if err := ep.await(ctx, &c.waiter, c.over.Load); err != nil {
 		if err = ep.withdraw(c, err); err != nil {
-			return RecvInfo{}, fmt.Errorf("Recv from %v with tag %#x: %w", from, tag, err)
+			return RecvInfo{}, fmt.Errorf("%s: %w", what(o, "Recv from", from, tag), err)
 		}
 	}
 	info, err := c.info(), c.err
@@ -150,20 +162,20 @@ func (ep *Endpoint) Recv(ctx context.Context, from Addr, tag, ignore uint64, buf
 
 // RecvAsync posts a receive, waiting only while the limit is reached.
 func (ep *Endpoint) RecvAsync(ctx context.Context, from Addr, tag, ignore uint64, buf []byte) (*Future, error) {
-	c, err := ep.startRecvCall(ctx, from, tag, ignore, buf)
+	c, err := ep.startRecvCall(ctx, intercept.OpTRecv, from, tag, ignore, buf)
 	if err != nil {
 		return nil, err
 	}
 	return &Future{c}, nil
 }
 
-func (ep *Endpoint) startRecvCall(ctx context.Context, from Addr, tag, ignore uint64, buf []byte) (*call, error) {
+func (ep *Endpoint) startRecvCall(ctx context.Context, o intercept.Op, from Addr, tag, ignore uint64, buf []byte) (*call, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c := newCall(ep)
 	for try := 0; ; try++ {
-		err := ep.TRecv(buf, from, tag, ignore, c)
+		err := ep.recv1(o, buf, from, tag, ignore, c)
 		if err == nil {
 			return c, nil
 		}
@@ -177,6 +189,14 @@ func (ep *Endpoint) startRecvCall(ctx context.Context, from Addr, tag, ignore ui
 	}
 }
 
+// what describes a call, for errors.
+func what(o intercept.Op, call string, peer Addr, tag uint64) string {
+	if untagged(o) {
+		return fmt.Sprintf("untagged %s %v", call, peer)
+	}
+	return fmt.Sprintf("%s %v with tag %#x", call, peer, tag)
+}
+
 // withdraw takes a posted receive back after its context ended. A receive that a
 // message has met is waited for: its provider writes into the buffer.
 func (ep *Endpoint) withdraw(c *call, why error) error {
@@ -186,7 +206,7 @@ func (ep *Endpoint) withdraw(c *call, why error) error {
 		ep.mu.Unlock()
 		return ep.withdrawDirect(c, why)
 	} else if op != nil {
-		ep.posted.Cancel(c.slot)
+		ep.unpost(c.slot, op)
 		op.pin.Unpin()
 		ep.hooks.withdrawn(op.ctx)
 		*op = rxOp{}
@@ -222,12 +242,18 @@ func (ep *Endpoint) waiting(c *call) *rxOp {
 	return op
 }
 
-// pause makes progress between two tries.
+// pause makes progress between two tries. Where somebody else does, it stays out of the
+// way.
 func (ep *Endpoint) pause(ctx context.Context, try int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if try < 100 || !ep.wait.lead.TryLock() {
+	if try < 100 {
+		runtime.Gosched()
+		return nil
+	}
+	if !ep.wait.lead.TryLock() {
+		time.Sleep(napPolled / 4)
 		return nil
 	}
 	ep.sleep(napPolled, func() bool { return ctx.Err() != nil })

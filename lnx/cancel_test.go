@@ -2,6 +2,7 @@ package lnx_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -157,5 +158,48 @@ func TestSendContext(t *testing.T) {
 		require.ErrorIs(t, n.ep.Send(ctx, toA, 1, big[:8]), context.Canceled)
 		require.Equal(t, before, n.ep.Stats())
 		a.Wait()
+	})
+}
+
+// Receives whose contexts have ended, waiting or about to, are no longer posted, and
+// their buffers stay as they are when messages come that would have matched.
+func TestRecvContextLeavesNothingPosted(t *testing.T) {
+	onLinks(t, func(t *testing.T, c choice) {
+		const most, callers, rounds = 4, 3, 50
+		opts := c.options()
+		opts.MaxPosted = most
+		n := newNode(t, opts)
+		self := n.insert(n.ep.Name())
+		var bufs [][]byte
+		for round := range rounds {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, callers)
+			for range callers {
+				buf := make([]byte, 5000)
+				bufs = append(bufs, buf)
+				go func() { _, err := n.ep.Recv(ctx, self, 1, 0, buf); ended <- err }()
+			}
+			if round%2 == 0 {
+				runtime.Gosched() // most of them wait by then, in the other rounds few
+			}
+			cancel()
+			for range callers {
+				require.ErrorIs(t, inTime(t, func() error { return <-ended }), context.Canceled)
+			}
+		}
+		var posted []*pending
+		for range most {
+			posted = append(posted, n.post(5000, self, 1, 0))
+		}
+		require.ErrorIs(t, n.ep.TRecv(nil, self, 1, 0, nil), fierr.EAgain)
+		m := message{Size: 5000, Tag: 1, Seed: 1}
+		for _, p := range posted {
+			n.send(self, m)
+			n.finish(p)
+			check(t, p, m, self)
+		}
+		for _, buf := range bufs {
+			require.Equal(t, make([]byte, len(buf)), buf)
+		}
 	})
 }

@@ -12,34 +12,55 @@ import (
 	"golnx/providers/fiinfo"
 	"golnx/providers/ofi"
 	"golnx/rail/intercept"
+	"golnx/rail/timer"
 )
 
-// consumers answers everybody who wants to see what an endpoint does.
-func consumers(o Options) ([]*intercept.Hooks, error) {
+// consumers are those that the environment and Options ask for. Those of
+// intercept.Register come and go, and are asked for when they are needed.
+type consumers struct {
+	trace, flags, own []*intercept.Hooks
+	timer             *timer.Config // nil if it is off
+}
+
+func newConsumers(o Options) (c consumers, err error) {
+	c.own = o.Hooks
 	if i := slices.Index(o.Hooks, nil); i >= 0 {
-		return nil, fmt.Errorf("Options.Hooks: entry %d is nil: %w", i, fierr.EInval)
+		return c, fmt.Errorf("Options.Hooks: entry %d is nil: %w", i, fierr.EInval)
 	}
-	outer, inner, err := recording(o.Lookup)
-	if err != nil {
-		return nil, err
-	}
-	hooks := slices.Concat(outer, intercept.Registered(), o.Hooks, inner)
 	switch v, _ := o.Lookup(intercept.TraceEnv); v {
 	case "", "0":
 	case "1":
-		hooks = append([]*intercept.Hooks{intercept.Trace(os.Stderr)}, hooks...)
+		c.trace = []*intercept.Hooks{intercept.Trace(os.Stderr)}
 	default:
-		return nil, fmt.Errorf("%s is %q: 0 and 1 are possible", intercept.TraceEnv, v)
+		return c, fmt.Errorf("%s=%q: 1 traces set-up on standard error, 0 does not", intercept.TraceEnv, v)
 	}
-	return hooks, nil
+	if c.timer, err = timerConfig(o.Lookup); err != nil {
+		return c, err
+	}
+	c.flags, err = flagsHooks(o.Lookup)
+	return c, err
+}
+
+// ofLinks are the consumers of set-up, in order. The recorder of flags is outermost, where
+// it sees what the program asks for.
+func (c *consumers) ofLinks() []*intercept.Hooks {
+	return slices.Concat(c.trace, c.flags, intercept.Registered(), c.own)
+}
+
+// ofEndpoint are those of an endpoint that opens now. The timer is innermost, where it
+// sees what the provider takes.
+func (c *consumers) ofEndpoint() ([]*intercept.Hooks, error) {
+	inner, err := timerHooks(c.timer)
+	return append(c.ofLinks(), inner...), err
 }
 
 // getinfo asks a provider for what it has, through the hooks.
-func getinfo(hooks []*intercept.Hooks, traits providers.Traits, direct bool) ([]*ofi.Info, error) {
+func getinfo(hooks []*intercept.Hooks, traits providers.Traits, caps Caps, direct bool) ([]*ofi.Info, error) {
 	hints := ofi.Hints(traits)
 	if direct {
 		hints = ofi.DirectHints(traits)
 	}
+	hints.Caps |= fiinfo.Caps(caps)
 	if len(hooks) == 0 {
 		return ofi.Discover(traits, hints)
 	}
@@ -73,10 +94,10 @@ func getinfo(hooks []*intercept.Hooks, traits providers.Traits, direct bool) ([]
 var endpoints atomic.Uint64
 
 // newHooked describes an endpoint to its consumers; nil if there are none.
-func newHooked(ep *Endpoint) *hooked {
-	hooks := ep.set.hooks
-	if len(hooks) == 0 {
-		return nil
+func newHooked(ep *Endpoint) (*hooked, error) {
+	hooks, err := ep.set.consumers.ofEndpoint()
+	if len(hooks) == 0 || err != nil {
+		return nil, err
 	}
 	h := &hooked{ep: ep, hooks: hooks, view: &intercept.Endpoint{ID: endpoints.Add(1), Link: ep.link.Name}}
 	infos := railInfos(ep.link.Rails)
@@ -86,7 +107,7 @@ func newHooked(ep *Endpoint) *hooked {
 			r.Device = info.Domain
 		}
 		h.view.Rails = append(h.view.Rails, r)
-		h.rails = append(h.rails, intercept.NewChain(hooks, r, intercept.Base{Send: h.sendBase}))
+		h.rails = append(h.rails, intercept.NewChain(hooks, r, intercept.Base{Send: h.sendBase, RMA: h.rmaBase, Atomic: h.atomicBase}))
 	}
 	whole := railInfos([]providers.Info{ep.link.Info})[0]
 	whole.Index, whole.Name = -1, ep.link.Name
@@ -94,7 +115,7 @@ func newHooked(ep *Endpoint) *hooked {
 	h.cqRead = intercept.Reads(hooks, h.view, "cq_read", func(h *intercept.Hooks) intercept.ReadFunc { return h.CQRead },
 		func(e []intercept.Entry) (int, error) { return ep.cq.read(entriesOf(e)) })
 	h.waits = slices.ContainsFunc(hooks, func(h *intercept.Hooks) bool { return h.CQWait != nil })
-	return h
+	return h, nil
 }
 
 // openCQ opens a rail's CQ through the hooks.

@@ -20,6 +20,9 @@ type Entry struct {
 	Data uint64
 	// Src is the sender, AddrUnspec if it is not in the AV.
 	Src Addr
+	// Off is where in the buffer of a multi-receive the message begins, in bytes; 0 for
+	// others.
+	Off int
 }
 
 // ErrEntry is a failed operation (struct fi_cq_err_entry). It is an error.
@@ -40,11 +43,7 @@ type ErrEntry struct {
 
 // Error describes the failure.
 func (e *ErrEntry) Error() string {
-	op := "send"
-	if e.Flags&FlagRecv != 0 {
-		op = "receive"
-	}
-	s := fmt.Sprintf("%s with tag %#x", op, e.Tag)
+	s := e.Flags.what(e.Tag)
 	if e.Rail != "" {
 		s += " over " + e.Rail
 	}

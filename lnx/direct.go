@@ -7,6 +7,7 @@ import (
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
+	"golnx/rail/intercept"
 )
 
 // Direct mode (Options.Direct): the provider of the only rail has the receives, and
@@ -258,7 +259,9 @@ func (ep *Endpoint) peekDirect(m *Msg, flags Flags) error {
 		ep.releaseDirect(slot, op)
 		switch e, _ := fierr.Of(err); e {
 		case fierr.ENoMsg:
+			ep.peeking(true)
 			ep.noMessage(ctx, m.Tag)
+			ep.peeking(false)
 			return nil
 		case fierr.ENoSys, fierr.EOpNotSupp, fierr.EBadFlags, fierr.EInval:
 			return fmt.Errorf("TRecvMsg: provider %s does not do %v: %w", ep.link.Rails[0].Provider, flags, ErrNotSupported)
@@ -281,6 +284,8 @@ func (ep *Endpoint) noMessage(opContext any, tag uint64) {
 
 // peeked deals with the answer to a peek.
 func (ep *Endpoint) peeked(c *providers.Completion, op *rxOp) {
+	ep.peeking(true)
+	defer ep.peeking(false)
 	slot, ctx, state, from := c.Slot, op.ctx, op.state, op.from
 	if c.Err != 0 {
 		if state == rxClaiming {
@@ -482,4 +487,12 @@ func (ep *Endpoint) dropOf(state *peerState) {
 	if ep.direct.core != nil && ep.link.Rails[0].NodeLocal && len(state.paths) > 0 {
 		ep.direct.core.DropUnexpected(state.paths[0].addr)
 	}
+}
+
+// noUntagged refuses receives that the provider is not asked for.
+func (ep *Endpoint) noUntagged(o intercept.Op) error {
+	if ep.direct.core == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: untagged receives in direct mode (Options.Direct): %w", callName(o), ErrNotSupported)
 }

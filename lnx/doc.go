@@ -3,7 +3,7 @@
 //
 // [Links] answers what the link spec in FI_LNX_PROV_LINKS stands for on this
 // machine, [Open] opens one link. An [Endpoint] sends and receives tagged
-// messages (fi_tagged(3)); peers that share memory with it are reached over shm,
+// messages (fi_tagged(3)) and untagged ones (fi_msg(3)); peers that share memory with it are reached over shm,
 // others over the rail that the policy picks. Receives of all rails are matched
 // in one queue, and all completions come out of one [CQ].
 //
@@ -14,9 +14,10 @@
 //
 // # Two ways to use it
 //
-// The calls that begin with T are libfabric's: they start an operation and return,
+// The calls that begin with T (tagged) or M (untagged) are libfabric's: they start an operation and return,
 // answer fierr.EAgain when it cannot be started now, and the operation ends with an
-// entry in the CQ. [Endpoint.Send] and [Endpoint.Recv] block, and suit goroutines.
+// entry in the CQ. [Endpoint.Send] and [Endpoint.Recv] block, and suit goroutines;
+// [Endpoint.Untagged] has the same without tags.
 // Both can be mixed on one endpoint.
 //
 // # Progress
@@ -31,6 +32,30 @@
 // then; a larger one is over when its receiver has taken it. So two peers that both
 // send large messages before they receive wait for ever. Close does not wait: what
 // is not over when it is called may be lost, what is over arrives.
+//
+// # Remote memory
+//
+// With Options.Caps CapRMA, peers read and write each other's memory (fi_rma(3)). One
+// registers it and gives the key away, the other imports the key:
+//
+//	region, err := ep.Register(buf, mr.RemoteRead|mr.RemoteWrite)
+//	key, err := region.RemoteKey()          // bytes, to be sent to the peer
+//
+//	remote, err := ep.Import(addr, key)     // at the peer
+//	err = remote.WriteAt(ctx, data, offset) // or ReadAt, and Async forms
+//
+// Read, Write and their kin are libfabric's calls, with completions in the CQ. Each
+// takes the rail that the policy picks, with that rail's key. A write is over when its
+// buffer is the caller's; that the target has it say FlagDeliveryComplete, and to the
+// target remote CQ data (WriteData). Over shm plain reads and writes between processes
+// need nothing of the target; all else needs it to drive its rails.
+//
+// # Atomics and counters
+//
+// With CapAtomic in [Options].Caps, [FetchAdd], [CompareSwap] and their kin change one
+// value in a peer's memory, [Endpoint.Atomic] and its kin many. Today's rails have the
+// target's process do it: it has to drive its rails. [Endpoint.OpenCounter] counts
+// operations that have ended, for programs that do not look at each completion.
 //
 // # Errors
 //

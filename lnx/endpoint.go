@@ -47,6 +47,7 @@ type Endpoint struct {
 	byRail   [][]Addr
 	posted   posted
 	suq      *suq.Queue
+	msgs     msgQueues
 	rx       opTable[rxOp]
 	tx       opTable[txOp]
 	sends    int // under way
@@ -63,23 +64,29 @@ type Endpoint struct {
 	claims   []providers.Slot // messages set aside by peeks
 	// starting are messages whose provider could not take buffers yet.
 	starting []providers.Slot
-	one      [1][]byte // scratch of calls with one buffer
-	strays   uint64
+	one      [1][]byte        // scratch of calls with one buffer
 	fetch    []providers.Slot // unexpected messages to be fetched
 	// fetchedBytes is what fetched messages take that wait.
 	fetchedBytes uint64
 	left         []*peerState // removed peers that the rails still know
-	active       int          // messages on their way into buffers
-	shm          []shmState   // per rail
+	retired      []retired
+	active       int        // messages on their way into buffers
+	shm          []shmState // per rail
 	// broken counts what went wrong with rails.
 	broken int
 	// probing counts the probes of shm that are under way.
 	probing int
+	rma     *rmaState // nil without CapRMA
 	bells   bells
 	hooks   *hooked // nil without consumers
 	direct  direct
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
+
+	atomics  atomicState
+	counters *counters // nil until somebody opens one
+	// minMultiRecv is OptMinMultiRecv.
+	minMultiRecv uint64
 }
 
 // Open opens the rails of a link. Opening that fails closes what it opened.
@@ -105,8 +112,12 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 		AVSize: link.set.Peers,
 		Direct: link.set.Direct,
 	}
-	if h := endpointOf(owner).hooks; h != nil {
-		opts.OpenCQ = h.openCQ
+	ep := endpointOf(owner)
+	if ep.hooks != nil {
+		opts.OpenCQ = ep.hooks.openCQ
+	}
+	if len(ep.set.Settings) > 0 {
+		opts.Setup = func(_ int, rail *ofi.Endpoint) error { return ep.applySettings(rail.SetOption) }
 	}
 	core, err := ofi.Open(link.infos, owner, opts)
 	if err != nil {
@@ -122,9 +133,10 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	if link == nil {
 		return nil, fmt.Errorf("open: no link given; Links answers those that there are: %w", fierr.EInval)
 	}
-	ep := &Endpoint{link: link, set: link.set}
+	ep := &Endpoint{link: link, set: link.set, minMultiRecv: 64}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
 	ep.posted, ep.suq = posted{srq: srq.New(seed), ops: &ep.rx}, suq.New(seed)
+	ep.msgs.srq, ep.msgs.suq = srq.New(seed), suq.New(seed)
 	ep.cq.ep = ep
 	if ep.self.Host, err = os.Hostname(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
@@ -139,7 +151,9 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	// Of the built-in policies only one asks; a user's may.
 	ep.near = !slices.Contains([]string{rail.PerPeer, rail.PerMsg, rail.Weighted}, link.set.Policy)
 	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.left = append(ep.left, p.Data) })
-	ep.hooks = newHooked(ep)
+	if ep.hooks, err = newHooked(ep); err != nil {
+		return nil, fmt.Errorf("open %s: %w", link.Name, err)
+	}
 	if err = ep.watch.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
@@ -183,10 +197,13 @@ func (ep *Endpoint) start() error {
 	if ep.blob, err = ep.makeBlob(); err != nil {
 		return errors.Join(err, ep.wait.close(), ep.bells.close())
 	}
+	if err := ep.openRMA(); err != nil {
+		return errors.Join(err, ep.wait.close(), ep.bells.close())
+	}
 	if ep.hooks != nil {
 		own, err := peer.Decode(ep.blob)
 		if err != nil {
-			return errors.Join(err, ep.wait.close(), ep.bells.close())
+			return errors.Join(err, ep.closeRMA(), ep.wait.close(), ep.bells.close())
 		}
 		ep.hooks.view.Address = own.String()
 	}
@@ -247,7 +264,9 @@ func (ep *Endpoint) Close() error {
 	defer ep.wait.lead.Unlock()
 	ep.dropWaiting()
 	for _, other := range ep.others() {
+		ep.endNear(other)
 		other.lock()
+		ep.answerLocal()
 		other.forget(ep)
 		other.mu.Unlock()
 	}
@@ -256,6 +275,7 @@ func (ep *Endpoint) Close() error {
 	if ep.set.DumpStats {
 		ep.dumpStats()
 	}
+	ended := ep.closeRMA()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
 	for p := range ep.peers.All() {
@@ -264,15 +284,18 @@ func (ep *Endpoint) Close() error {
 	for _, state := range ep.left {
 		ep.leaveBell(state)
 	}
-	return errors.Join(hooked, err, ep.watch.close(), ep.wait.close(), ep.bells.close())
+	return errors.Join(hooked, ended, err, ep.closeViews(), ep.watch.close(), ep.wait.close(), ep.bells.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
 // still refer to them.
 func (ep *Endpoint) abandonAll(unpin bool) {
-	ep.rx.all(func(_ providers.Slot, op *rxOp) {
+	ep.rx.all(func(slot providers.Slot, op *rxOp) {
 		if unpin {
 			op.pin.Unpin()
+		}
+		if op.multi != nil && op.multi.slot != slot {
+			op.ctx = nil // which is the multi-receive's
 		}
 		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
 			f.finish(Entry{}, ErrClosed)
@@ -280,14 +303,19 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 		*op = rxOp{}
 	})
 	ep.tx.all(func(_ providers.Slot, op *txOp) {
+		ep.endRMA(op)
 		if unpin {
 			op.pin.Unpin()
+		}
+		if op.atomic != nil {
+			ep.atomics.abandoned(op.atomic, unpin)
 		}
 		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
 			f.finish(Entry{}, ErrClosed)
 		}
 		*op = txOp{}
 	})
+	ep.atomics.close(unpin)
 }
 
 func (ep *Endpoint) dumpStats() {
@@ -318,18 +346,23 @@ func (o *owner) Match(r int, src, size, tag uint64) (providers.Slot, bool) {
 		ep.met(slot, r, from, size)
 		return slot, true
 	}
+	return ep.unexpected(r, from, size, tag, false), false
+}
+
+// unexpected queues a message that met no receive.
+func (ep *Endpoint) unexpected(r int, from Addr, size, tag uint64, msg bool) providers.Slot {
 	slot, err := ep.core.AllocRx(true)
 	if err != nil {
 		panic("lnx: out of memory for unexpected messages")
 	}
 	op := ep.rx.at(slot)
-	op.state, op.rail, op.from, op.tag = rxUnexpected, int8(r), from, tag
-	ep.suq.Push(slot, uint64(from), tag)
+	op.state, op.rail, op.from, op.tag, op.msg = rxUnexpected, int8(r), from, tag, msg
+	ep.queued(op).Push(slot, uint64(from), tag)
 	if from != AddrUnspec {
 		ep.mustFetch(slot, r, size)
 	}
 	ep.stats[r].Unexpected(size)
-	return slot, false
+	return slot
 }
 
 // arrived notes a message, and answers whose it is.
@@ -351,29 +384,12 @@ func (ep *Endpoint) met(slot providers.Slot, r int, from Addr, size uint64) {
 	ep.stats[r].Expected(size)
 }
 
-// Stray implements providers.Owner.
-func (o *owner) Stray(r int, src uint64) providers.Slot {
-	ep := (*Endpoint)(o)
-	if s := &ep.shm[r]; s.known && src == s.self {
-		ep.probed(r)
-	}
-	slot, err := ep.core.AllocRx(true)
-	if err != nil {
-		panic("lnx: out of memory for untagged messages")
-	}
-	ep.strays++
-	ep.active++
-	op := ep.rx.at(slot)
-	op.state, op.rail = rxStray, int8(r)
-	return slot
-}
-
 // Dropped implements providers.Owner.
 func (o *owner) Dropped(slot providers.Slot) {
 	ep := (*Endpoint)(o)
 	op := ep.rx.at(slot)
 	ep.stats[op.rail].Error()
-	ep.suq.Remove(slot)
+	ep.queued(op).Remove(slot)
 	ep.claims = slices.DeleteFunc(ep.claims, func(s providers.Slot) bool { return s == slot })
 	ep.noFetch(slot)
 	ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == slot })

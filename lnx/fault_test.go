@@ -160,6 +160,7 @@ func (r *faultRun) scenario() {
 		r.discard(toB, tag+3, size)
 	}
 	r.futures(from, toB)
+	r.msgs(from, toB)
 	op := &simOp{}
 	r.do(func() error { return b.TRecv(nil, toA, 99, 0, op) })
 	r.do(func() error { return b.Cancel(op) })

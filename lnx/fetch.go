@@ -59,7 +59,7 @@ func (ep *Endpoint) noFetch(slot providers.Slot) {
 // lose drops an unexpected message that cannot be had.
 func (ep *Endpoint) lose(slot providers.Slot, op *rxOp) {
 	ep.stats[op.rail].Error()
-	ep.suq.Remove(slot)
+	ep.queued(op).Remove(slot)
 	ep.claims = slices.DeleteFunc(ep.claims, func(s providers.Slot) bool { return s == slot })
 	ep.release(slot, op)
 }
@@ -104,13 +104,14 @@ func (ep *Endpoint) deliver(slot providers.Slot, op *rxOp) {
 	}
 	entry := Entry{
 		Context: op.ctx,
-		Flags:   FlagTagged | FlagRecv | Flags(msg.Flags&providers.FlagRemoteCQData),
+		Flags:   op.kind() | FlagRecv | Flags(msg.Flags&providers.FlagRemoteCQData),
 		Len:     n,
 		Tag:     msg.Tag,
 		Data:    msg.Data,
 		Src:     op.from,
 	}
-	quiet, r := op.quiet, int(op.rail)
+	r := int(op.rail)
+	quiet := ep.endPiece(op, &entry)
 	ep.release(slot, op)
 	if n < len(data) {
 		ep.fail(r, ErrEntry{Entry: entry, Err: fierr.ETrunc, Olen: len(data) - n})
@@ -130,9 +131,10 @@ func (ep *Endpoint) wasFetched(c *providers.Completion, op *rxOp) {
 		ep.stats[c.Rail].Error()
 		ctx := op.ctx
 		e := ErrEntry{
-			Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: c.Tag, Src: op.from},
+			Entry: Entry{Context: ctx, Flags: op.kind() | FlagRecv, Tag: c.Tag, Src: op.from},
 			Err:   fierr.Errno(c.Err), ProvErrno: int(c.ProvErrno),
 		}
+		ep.endPiece(op, &e.Entry)
 		ep.release(c.Slot, op)
 		ep.fail(int(c.Rail), e)
 	case c.Err != 0 && !matched:

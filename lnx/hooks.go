@@ -15,19 +15,23 @@ import (
 // An operation's context is wrapped on its way through here, in a tracked, which has the
 // caller's and what the hooks made of it.
 type hooked struct {
-	ep       *Endpoint
-	hooks    []*intercept.Hooks
-	view     *intercept.Endpoint
-	rails    []*intercept.Chain
-	link     *intercept.Chain // of what belongs to no rail
-	cqRead   func([]intercept.Entry) (int, error)
-	waits    bool // somebody hooks CQ.Wait
-	free     []*tracked
-	send     intercept.Send // the call under way
-	sending  tracking
-	recv     intercept.Recv
-	posting  *tracked
-	complete intercept.Completion
+	ep      *Endpoint
+	hooks   []*intercept.Hooks
+	view    *intercept.Endpoint
+	rails   []*intercept.Chain
+	link    *intercept.Chain // of what belongs to no rail
+	cqRead  func([]intercept.Entry) (int, error)
+	waits   bool // somebody hooks CQ.Wait
+	free    []*tracked
+	send    intercept.Send // the call under way
+	sending tracking
+	rma     intercept.RMA // the same of RMA
+	atomic  intercept.Atomic
+	// delivered and readable are those of the atomic operation under way.
+	delivered, readable bool
+	recv                intercept.Recv
+	posting             *tracked
+	complete            intercept.Completion
 }
 
 // tracked is the context of an operation that hooks saw.
@@ -38,6 +42,7 @@ type tracked struct {
 	quiet      bool  // a success has no completion in the CQ
 	handed     bool
 	ended      bool
+	multi      bool // ends with FlagMultiRecv
 }
 
 // tracking is a send on its way through the hooks.
@@ -60,9 +65,9 @@ func (ep *Endpoint) user(opContext any) any {
 
 func (h *hooked) track(opContext any, r int) *tracked {
 	if n := len(h.free); n > 0 {
-		t := h.free[n-1]
+		t := h.free[n-1] // zero
 		h.free = h.free[:n-1]
-		*t = tracked{user: opContext, seen: opContext, r: r}
+		t.user, t.seen, t.r = opContext, opContext, r
 		return t
 	}
 	return &tracked{user: opContext, seen: opContext, r: r}
@@ -83,7 +88,7 @@ func (h *hooked) sendOne(path *path, op *txOp, o intercept.Op, iov [][]byte, fla
 		ep.dropTx(slot, op)
 		return err
 	case replaced:
-		e, quiet := Entry{Context: op.ctx, Flags: FlagTagged | FlagSend, Tag: op.tag, Src: AddrUnspec}, op.quiet
+		e, quiet := Entry{Context: op.ctx, Flags: op.kind() | FlagSend, Tag: op.tag, Src: AddrUnspec}, op.quiet
 		ep.dropTx(slot, op)
 		ep.finish(path.rail, e, quiet)
 	default:
@@ -97,29 +102,32 @@ func (h *hooked) sendOne(path *path, op *txOp, o intercept.Op, iov [][]byte, fla
 // the provider's own.
 func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) (replaced, provider bool, err error) {
 	chain := h.rails[p.rail]
+	f := chain.Send[o]
+	if f == nil {
+		if chain.Complete == nil { // nobody asks
+			err = h.ep.handOver(p.rail, op, iov, flags)
+			return false, err != nil, err
+		}
+		f = h.sendBase
+	}
 	t := h.track(op.ctx, p.rail)
 	t.quiet = op.quiet
 	op.ctx = t
-	h.send = intercept.Send{
-		Op: o, To: p.remote, IOV: iov, Tag: op.tag, Data: h.ep.op.Data, Flags: uint64(flags), Context: t.user,
-	}
-	h.sending = tracking{tracked: t, op: op}
-	f := chain.Send[o]
-	if f == nil {
-		f = h.sendBase
-	}
-	err = f(&h.send)
+	c := &h.send
+	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, p.remote, iov, op.tag, h.ep.op.Data, uint64(flags), t.user
+	h.sending.tracked, h.sending.op, h.sending.refused = t, op, nil
+	err = f(c)
 	provider = err != nil && err == h.sending.refused
 	switch {
 	case t.handed:
 		t.failed, err = err, nil
 	case err == nil:
-		t.seen, replaced = h.send.Context, true
+		t.seen, replaced = c.Context, true
 	default:
 		op.ctx = nil
 		h.untrack(t)
 	}
-	h.send.IOV, h.send.Context, h.sending = nil, nil, tracking{}
+	c.IOV, c.Context, h.sending = nil, nil, tracking{}
 	return replaced, provider, err
 }
 
@@ -139,8 +147,10 @@ func (h *hooked) sendBase(c *intercept.Send) error {
 	if Flags(c.Flags)&FlagInject != 0 && size > ep.link.Info.InjectSize {
 		return tooLongToInject(c.Op, size, ep.link.Info.InjectSize)
 	}
-	s.op.tag, s.op.len = c.Tag, size
-	ep.op.Tag, ep.op.Data = c.Tag, c.Data
+	if !s.op.msg {
+		s.op.tag = c.Tag
+	}
+	s.op.len, ep.op.Tag, ep.op.Data = size, s.op.tag, c.Data
 	s.seen = c.Context
 	if err := ep.handOver(int(s.op.rail), s.op, c.IOV, Flags(c.Flags)); err != nil {
 		s.refused = err
@@ -157,17 +167,18 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 	}
 	f := h.link.Recv[o]
 	if f == nil {
+		if h.link.CompleteRecv == nil { // nobody asks
+			return h.ep.receive(o, m, flags)
+		}
 		f = h.recvBase
 	}
 	t := h.track(m.Context, -1)
 	t.quiet = flags&FlagCompletion == 0
-	h.recv = intercept.Recv{
-		Op: o, From: uint64(m.Addr), IOV: m.IOV, Tag: m.Tag, Ignore: m.Ignore, Flags: uint64(flags), Context: t.user,
-	}
+	c := &h.recv
+	c.Op, c.From, c.IOV, c.Tag, c.Ignore, c.Flags, c.Context = o, uint64(m.Addr), m.IOV, m.Tag, m.Ignore, uint64(flags), t.user
 	h.posting = t
-	err := f(&h.recv)
+	err := f(c)
 	h.posting = nil
-	result := h.recv.Result
 	switch {
 	case t.handed:
 		if err != nil && !t.ended {
@@ -177,15 +188,18 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 			h.untrack(t)
 		}
 	case err == nil:
-		t.seen = h.recv.Context
-		e := entryOf(result)
-		e.Context, e.Flags = t, e.Flags|FlagTagged|FlagRecv
+		t.seen = c.Context
+		e := entryOf(c.Result)
+		e.Context, e.Flags = t, e.Flags|msgKind(untagged(o))|FlagRecv
+		if flags&FlagMultiRecv != 0 {
+			e.Flags |= FlagMultiRecv
+		}
 		h.posting = nil
 		h.ep.finish(-1, e, t.quiet)
 	default:
 		h.untrack(t)
 	}
-	h.recv.IOV, h.recv.Context, h.recv.Result = nil, nil, intercept.Entry{}
+	c.IOV, c.Context, c.Result = nil, nil, intercept.Entry{}
 	return err
 }
 
@@ -200,9 +214,10 @@ func (h *hooked) recvBase(c *intercept.Recv) error {
 	}
 	t.seen = c.Context
 	t.handed = true // it can end within the call
+	t.multi = untagged(c.Op) && Flags(c.Flags)&FlagMultiRecv != 0
 	m := Msg{IOV: c.IOV, Addr: Addr(c.From), Tag: c.Tag, Ignore: c.Ignore, Context: t}
 	if err := h.ep.receive(c.Op, &m, Flags(c.Flags)); err != nil {
-		t.handed = false
+		t.handed, t.multi = false, false
 		return err
 	}
 	return nil
@@ -222,20 +237,27 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	if r >= 0 {
 		chain = h.rails[r]
 	}
-	user, failed := t.user, t.failed
+	complete := chain.Complete
+	if t.r < 0 {
+		complete = chain.CompleteRecv
+	}
+	user, failed, goesOn := t.user, t.failed, t.multi && e.Flags&FlagMultiRecv == 0
+	t.failed = nil
 	e.Context = t.seen
-	if chain.Complete != nil {
-		h.complete = intercept.Completion{Entry: hookEntry(*e), Err: int(code)}
-		if err := chain.Complete(&h.complete); err != nil {
+	if complete != nil { // field by field: a copy of what was just written has to wait for it
+		c := &h.complete
+		c.Context, c.Flags, c.Len, c.Off, c.Tag, c.Data, c.Src, c.Err = t.seen, uint64(e.Flags), e.Len, e.Off, e.Tag, e.Data, uint64(e.Src), int(code)
+		if err := complete(c); err != nil {
 			failed = err
 		}
-		*e, code = entryOf(h.complete.Entry), fierr.Errno(h.complete.Err)
-		h.complete.Context = nil
+		e.Context, e.Flags, e.Len, e.Off, e.Tag, e.Data, e.Src, code = c.Context, Flags(c.Flags), c.Len, c.Off, c.Tag, c.Data, Addr(c.Src), fierr.Errno(c.Err)
+		c.Context = nil
 	}
 	if c, ok := user.(*call); ok {
 		e.Context = c // a blocked call is not a hook's to lose
 	}
-	if h.posting == t { // still on its way through the hooks of the call
+	if goesOn { // a message of a multi-receive
+	} else if h.posting == t { // still on its way through the hooks of the call
 		t.ended = true
 	} else {
 		h.untrack(t)
@@ -249,9 +271,8 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	return code, failed
 }
 
-// hookEntry and entryOf convert entries, whose types differ in names only.
-func hookEntry(e Entry) intercept.Entry { return *(*intercept.Entry)(unsafe.Pointer(&e)) }
-func entryOf(e intercept.Entry) Entry   { return *(*Entry)(unsafe.Pointer(&e)) }
+// entryOf and its kin convert entries, whose types differ in names only.
+func entryOf(e intercept.Entry) Entry { return *(*Entry)(unsafe.Pointer(&e)) }
 
 func hookEntries(e []Entry) []intercept.Entry {
 	return unsafe.Slice((*intercept.Entry)(unsafe.Pointer(unsafe.SliceData(e))), len(e))
@@ -269,6 +290,7 @@ var (
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Tag)-unsafe.Offsetof(intercept.Entry{}.Tag)]
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Data)-unsafe.Offsetof(intercept.Entry{}.Data)]
 	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Src)-unsafe.Offsetof(intercept.Entry{}.Src)]
+	_ = [1]byte{}[unsafe.Offsetof(Entry{}.Off)-unsafe.Offsetof(intercept.Entry{}.Off)]
 )
 
 // withdrawn tells the hooks of an operation that ends without a completion, and answers
@@ -279,6 +301,7 @@ func (h *hooked) withdrawn(opContext any) any {
 		return opContext
 	}
 	user := t.user
+	t.multi = false
 	e := Entry{Context: t, Src: AddrUnspec}
 	_, _ = h.ended(t.r, &e, fierr.ECanceled)
 	return user

@@ -3,14 +3,12 @@ package lnx_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"golnx/lnx"
 	"golnx/providers/fierr"
-	"golnx/providers/fiinfo"
 	"golnx/rail/intercept"
 )
 
@@ -125,7 +123,15 @@ func TestHookReplacesSend(t *testing.T) {
 		out, err := startWith(a, b, toB, message{Size: 3, Tag: 6})
 		require.NoError(t, err)
 		sendBoth(a, b, out, in)
+		require.Nil(t, out.err)
 		check(t, in, m, toA)
+		require.Zero(t, b.unexpected(), "the message that was replaced")
+		sent := uint64(0)
+		for _, r := range a.ep.Stats() {
+			sent += r.TSends
+			require.Contains(t, []uint64{0, uint64(m.Size)}, r.TxBytes, "what was sent counts")
+		}
+		require.Equal(t, uint64(1), sent)
 	})
 }
 
@@ -363,85 +369,6 @@ func TestHooksChain(t *testing.T) {
 		require.ErrorIs(t, err, lnx.ErrClosed)
 		require.False(t, last.done)
 	})
-}
-
-// Set-up is shown, and can be changed: an answer of getinfo taken out is a domain that
-// is not there.
-func TestHooksOfSetUp(t *testing.T) {
-	var log []string
-	h := &intercept.Hooks{
-		GetInfo: func(c *intercept.GetInfo, next func(*intercept.GetInfo) error) error {
-			log = append(log, "getinfo "+c.Provider)
-			err := next(c)
-			c.Results = slices.DeleteFunc(c.Results, func(i *fiinfo.Info) bool { return i.Fabric.Provider != "shm" && i.Domain.Name != "lo" })
-			return err
-		},
-		CQOpen: func(r *intercept.Rail, c *intercept.CQOpen, next func(*intercept.CQOpen) error) error {
-			log = append(log, "cq_open "+r.Info.Provider)
-			c.Size = 64
-			return next(c)
-		},
-		DomainInfo: func(r *intercept.Rail, asked, granted *fiinfo.Info) {
-			log = append(log, "domain "+asked.Fabric.Provider+" "+granted.Domain.Name)
-		},
-		EndpointInfo: func(r *intercept.Rail, asked, granted *fiinfo.Info) {
-			log = append(log, "endpoint "+r.Device)
-		},
-		EndpointCreated: func(e *intercept.Endpoint) { log = append(log, "created "+e.Link) },
-		CQCreated:       func(e *intercept.Endpoint) { log = append(log, "cq created") },
-		CQClosing:       func(e *intercept.Endpoint) { log = append(log, "cq closing") },
-		EndpointClosing: func(e *intercept.Endpoint) { log = append(log, "closing") },
-	}
-	undo := intercept.Register(h)
-	defer undo()
-	l, err := lnx.Links(choice{Links: "shm+tcp"}.options())
-	require.NoError(t, err)
-	ep, err := lnx.Open(l.Links[0])
-	require.NoError(t, err)
-	require.NoError(t, ep.Close())
-	require.NoError(t, ep.Close())
-	require.Equal(t, []string{
-		"getinfo shm", "getinfo tcp;ofi_rxm", "cq_open shm", "cq_open tcp;ofi_rxm",
-		"domain shm shm", "endpoint shm", "domain tcp;ofi_rxm lo", "endpoint lo",
-		"created shm+tcp;ofi_rxm:lo", "cq created", "cq closing", "closing",
-	}, log)
-	undo()
-	ep, err = lnx.Open(l.Links[0])
-	require.NoError(t, err)
-	require.NoError(t, ep.Close())
-}
-
-// A consumer that panics while the endpoint is opened fails the opening.
-func TestHookPanicsInSetUp(t *testing.T) {
-	for name, h := range map[string]*intercept.Hooks{
-		"cq_open":          {CQOpen: func(*intercept.Rail, *intercept.CQOpen, func(*intercept.CQOpen) error) error { panic("no") }},
-		"domain_info":      {DomainInfo: func(*intercept.Rail, *fiinfo.Info, *fiinfo.Info) { panic("no") }},
-		"endpoint_info":    {EndpointInfo: func(*intercept.Rail, *fiinfo.Info, *fiinfo.Info) { panic("no") }},
-		"endpoint_created": {EndpointCreated: func(*intercept.Endpoint) { panic("no") }},
-		"cq_created":       {CQCreated: func(*intercept.Endpoint) { panic("no") }},
-		"no cq":            {CQOpen: func(*intercept.Rail, *intercept.CQOpen, func(*intercept.CQOpen) error) error { return nil }},
-		"size": {CQOpen: func(_ *intercept.Rail, c *intercept.CQOpen, next func(*intercept.CQOpen) error) error {
-			c.Size = -1
-			return next(c)
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			opts := choice{Links: "shm+tcp:lo"}.options()
-			opts.Hooks = []*intercept.Hooks{h}
-			l, err := lnx.Links(opts)
-			require.NoError(t, err)
-			_, err = lnx.Open(l.Links[0])
-			require.Error(t, err)
-			t.Log(err)
-		})
-	}
-	opts := choice{Links: "shm"}.options()
-	opts.Hooks = []*intercept.Hooks{nil}
-	_, err := lnx.Links(opts)
-	require.ErrorIs(t, err, fierr.EInval)
-	opts.Hooks = []*intercept.Hooks{{Name: "g", GetInfo: func(*intercept.GetInfo, func(*intercept.GetInfo) error) error { panic("no") }}}
-	_, err = lnx.Links(opts)
-	require.ErrorContains(t, err, `hook "g" of getinfo panicked`)
 }
 
 // CQ.Read and CQ.Wait can be observed and changed.

@@ -2,6 +2,7 @@ package lnx_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"testing"
 
@@ -152,4 +153,101 @@ func TestMaxSends(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A full CQ refuses claims as well: what is claimed stays so, and what is not is there
+// still, until there is room.
+func TestCQFullKeepsClaims(t *testing.T) {
+	onLinks(t, func(t *testing.T, c choice) {
+		const size = 3
+		opts := c.options()
+		opts.CQSize = size
+		n := newNode(t, opts)
+		self := n.insert(n.ep.Name())
+		msgs := []message{{Size: 8, Tag: 1, Seed: 1}, {Size: 5000, Tag: 1, Seed: 2}, {Size: 60, Tag: 1, Seed: 3}}
+		for _, m := range msgs {
+			m.Inject = m.Size < 64
+			p, err := n.start(self, m)
+			require.NoError(t, err)
+			if c.network() { // below the eager size the completion does not wait for a receive
+				n.finish(p)
+			}
+		}
+		n.await(uint64(len(msgs)), msgs[len(msgs)-1].Tag)
+		claims := []*pending{{}, {}}
+		for _, claim := range claims {
+			n.recvMsg(&lnx.Msg{Addr: self, Tag: 1, Context: claim}, lnx.FlagPeek|lnx.FlagClaim)
+		}
+		peek := &lnx.Msg{Addr: self, Tag: 1, Context: "peek"}
+		for range size {
+			require.NoError(t, n.ep.TRecvMsg(peek, lnx.FlagPeek))
+		}
+		buf := make([]byte, 5000)
+		for range 3 {
+			for _, flags := range []lnx.Flags{lnx.FlagPeek, lnx.FlagPeek | lnx.FlagClaim, lnx.FlagPeek | lnx.FlagDiscard} {
+				require.ErrorIs(t, n.ep.TRecvMsg(peek, flags), fierr.EAgain, "%v", flags)
+			}
+			for _, claim := range claims {
+				for _, flags := range []lnx.Flags{lnx.FlagClaim, lnx.FlagClaim | lnx.FlagDiscard} {
+					m := &lnx.Msg{IOV: [][]byte{buf}, Addr: self, Tag: 1, Context: claim}
+					require.ErrorIs(t, n.ep.TRecvMsg(m, flags), fierr.EAgain, "%v", flags)
+				}
+			}
+		}
+		for len(n.odd) < size {
+			n.poll()
+		}
+		for i, claim := range claims {
+			renewed(claim, msgs[i].Size)
+			m := &lnx.Msg{IOV: [][]byte{claim.buf}, Addr: self, Tag: 1, Context: claim}
+			check(t, n.recvMsg(m, lnx.FlagClaim|lnx.FlagCompletion), msgs[i], self)
+		}
+		check(t, n.recv(msgs[2].Size, self, 1, 0), msgs[2], self)
+	})
+}
+
+// Messages that have to be fetched are held up to MaxUnexpectedBytes. Beyond, nothing is
+// driven, which is said, and none is lost.
+func TestMaxUnexpectedBytes(t *testing.T) {
+	for _, c := range choices {
+		if !c.network() || c.Direct {
+			continue // nothing is fetched, or by the provider
+		}
+		t.Run(c.String(), func(t *testing.T) {
+			const size, most, count = 100_000, 1 << 20, 60
+			opts := c.options()
+			opts.MaxUnexpectedBytes = most
+			n := newNode(t, opts)
+			a := startAgent(t, c, 2*limit)
+			toA := n.insert(a.name)
+			toN := a.do(order{Do: "insert", Blob: n.ep.Name()}).Addr
+			var msgs []message
+			for i := range count {
+				msgs = append(msgs, message{Size: size, Tag: uint64(i % 2), Seed: uint64(i)})
+			}
+			a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
+			full := func() bool {
+				_, err := n.ep.CQ().Read(n.batch[:])
+				require.ErrorIs(t, err, fierr.EAgain)
+				return errors.Is(err, lnx.ErrUnexpectedFull)
+			}
+			for late := deadline(); !full(); runtime.Gosched() {
+				require.False(t, late(), "it is never full")
+			}
+			held := n.unexpected()
+			require.GreaterOrEqual(t, held, uint64(most/size))
+			require.Less(t, held, uint64(count), "one call brings a few at most")
+			for range 1000 {
+				require.True(t, full())
+			}
+			require.Equal(t, held, n.unexpected())
+			_, err := n.ep.CQ().Wait(t.Context(), n.batch[:])
+			require.ErrorIs(t, err, lnx.ErrUnexpectedFull, "nothing can come")
+			for _, m := range msgs {
+				check(t, n.recv(m.Size, toA, m.Tag, 0), m, toA)
+			}
+			a.sent(t)
+			a.Wait()
+		})
+	}
 }

@@ -77,7 +77,7 @@ func Links(opts Options) (*Listing, error) {
 	if set.Direct {
 		ofi.MatchInProvider()
 	}
-	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.hooks, direct: set.Direct}
+	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.consumers.ofLinks(), caps: set.Caps, direct: set.Direct}
 	listing := &Listing{}
 	var errs []error
 	for _, spec := range set.spec {
@@ -100,6 +100,7 @@ func Links(opts Options) (*Listing, error) {
 type finder struct {
 	known  map[string][]*ofi.Info
 	hooks  []*intercept.Hooks
+	caps   Caps
 	direct bool
 }
 
@@ -107,7 +108,10 @@ func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
 	if infos, ok := f.known[traits.Name]; ok {
 		return infos, nil
 	}
-	infos, err := getinfo(f.hooks, traits, f.direct)
+	infos, err := getinfo(f.hooks, traits, f.caps, f.direct)
+	if err == nil {
+		err = f.lacking(traits, infos)
+	}
 	if err == nil {
 		f.known[traits.Name] = infos
 	}
@@ -298,6 +302,8 @@ func representative(rails []providers.Info) providers.Info {
 		info.MaxMsgSize = min(info.MaxMsgSize, r.MaxMsgSize)
 		info.IOVLimit = min(info.IOVLimit, r.IOVLimit)
 		info.CQDataSize = min(info.CQDataSize, r.CQDataSize)
+		info.RMAIOVLimit = min(info.RMAIOVLimit, r.RMAIOVLimit)
+		info.Levels &= r.Levels
 		info.Caps &= r.Caps
 		info.MsgOrder &= r.MsgOrder
 	}

@@ -138,6 +138,7 @@ type message struct {
 	Tag, Data uint64
 	HasData   bool
 	Inject    bool
+	Untagged  bool
 	Parts     int // buffers that it is sent from; 0 sends one, the usual way
 	Seed      uint64
 }
@@ -172,6 +173,9 @@ func (n *node) start(to lnx.Addr, m message) (*pending, error) {
 }
 
 func (n *node) startOnce(to lnx.Addr, m message, p *pending) (err error) {
+	if m.Untagged {
+		return n.startMsg(to, m, p)
+	}
 	switch {
 	case m.Inject && m.HasData:
 		err = n.ep.TInjectData(p.buf, m.Data, to, m.Tag)
@@ -335,7 +339,7 @@ func check(t require.TestingT, p *pending, m message, from lnx.Addr) {
 	require.Equal(t, m.Size, p.entry.Len)
 	require.Equal(t, m.Tag, p.entry.Tag)
 	require.Equal(t, from, p.entry.Src)
-	flags := lnx.FlagTagged | lnx.FlagRecv
+	flags := m.kind() | lnx.FlagRecv
 	if m.HasData {
 		flags |= lnx.FlagRemoteCQData
 		require.Equal(t, m.Data, p.entry.Data)

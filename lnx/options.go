@@ -44,7 +44,7 @@ type Options struct {
 	//   - Over shm and tcp a link takes one buffer less in a call, and messages of up to
 	//     4 GiB: what does not fit into a receive is received aside.
 	//   - tcp receives from a sender that it does not know one message at a time, and
-	//     an untagged message, which nobody receives, stays with the provider.
+	//     untagged receives answer ErrNotSupported: what is sent to them stays with the provider.
 	//   - ofi_rxm 2.1 is refused, since it crashes when a sender goes whose messages wait.
 	//   - cxi matches in software if the process used libfabric before without Direct.
 	Direct bool
@@ -65,11 +65,11 @@ type Options struct {
 	// CQSize is how many unread completions make operations answer EAGAIN;
 	// 65,536 if 0.
 	CQSize int
-	// MaxPosted is how many receives can be posted at once; 1,048,576 if 0. A
+	// MaxPosted is how many receives, tagged and untagged, can be posted at once; 1,048,576 if 0. A
 	// posted receive takes at most 700 bytes, besides its buffer. Memory follows
 	// the most that were ever posted.
 	MaxPosted int
-	// MaxUnexpected is how many unexpected messages are held; 1,048,576 if 0. One
+	// MaxUnexpected is how many unexpected messages are held, tagged and untagged; 1,048,576 if 0. One
 	// of 8 bytes takes at most 1,024 over shm, the provider's part included.
 	// When they are there, the rails are not driven until receives take some. One
 	// call into shm takes all that is waiting, so that fast senders can go beyond.
@@ -78,6 +78,9 @@ type Options struct {
 	// fetched are held, as MaxUnexpected; 256 MiB if 0. Over tcp those above 16 KiB
 	// are.
 	MaxUnexpectedBytes uint64
+	// MinMultiRecv is the room in bytes that a buffer with FlagMultiRecv is released
+	// below (FI_OPT_MIN_MULTI_RECV of fi_endpoint(3)); 64 if 0.
+	MinMultiRecv int
 	// MaxSends is how many sends can be under way at once; 65,536 if 0.
 	MaxSends int
 	// ConnectTimeout is how long sends over a network may find no connection to a
@@ -85,6 +88,23 @@ type Options struct {
 	// none; 30 s if 0. Over shm there is no such limit, since a local peer's
 	// process is watched.
 	ConnectTimeout time.Duration
+
+	// Caps are what the link is to be able to do; CapTagged, which each is, if 0. A
+	// rail that cannot makes Links answer an error.
+	Caps Caps
+	// EagerMR registers memory with all rails at once that need it, as LNX does,
+	// instead of with each when it first needs it (package mr).
+	EagerMR bool
+	// NoMRCache ends registrations of local buffers with the operations that use them.
+	// Otherwise MRCacheEntries and MRCacheBytes bound what is kept; 1,024 and 256 MiB
+	// if 0.
+	NoMRCache      bool
+	MRCacheEntries int
+	MRCacheBytes   int64
+
+	// Settings are options that the rails' endpoints get before they are enabled
+	// (fi_setopt(3)), as OptBufferedMin.To(4096). A rail that refuses one fails Open.
+	Settings []Setting
 
 	// Hooks are consumers that see and change the endpoint's operations, after those
 	// of intercept.Register.
@@ -97,8 +117,8 @@ type Options struct {
 // settings are Options with the environment and the defaults applied.
 type settings struct {
 	Options
-	spec  linkspec.Spec
-	hooks []*intercept.Hooks // of all consumers
+	spec      linkspec.Spec
+	consumers consumers
 }
 
 func (o Options) resolve() (settings, error) {
@@ -133,7 +153,10 @@ func (o Options) resolve() (settings, error) {
 	if err := s.setDefaults(); err != nil {
 		return s, err
 	}
-	s.hooks, err = consumers(s.Options)
+	if err := s.setCaps(); err != nil {
+		return s, err
+	}
+	s.consumers, err = newConsumers(s.Options)
 	return s, err
 }
 
@@ -157,6 +180,7 @@ func (s *settings) setDefaults() error {
 		{"CQSize", &s.CQSize, 1 << 16, 1 << 26},
 		{"MaxPosted", &s.MaxPosted, 1 << 20, 1 << 26},
 		{"MaxUnexpected", &s.MaxUnexpected, 1 << 20, 1 << 26},
+		{"MinMultiRecv", &s.MinMultiRecv, 64, 1 << 30},
 		{"MaxSends", &s.MaxSends, 1 << 16, 1 << 24},
 	} {
 		if *f.value == 0 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"golnx/peer"
+	"golnx/suq"
 )
 
 // Endpoints of one process share more than memory: shm 2.1 uses a region of the
@@ -55,19 +56,30 @@ func (ep *Endpoint) gone(remote *peer.Address, loc peer.Locality) bool {
 
 // isAt compares the endpoint's own addresses with a peer's.
 func (ep *Endpoint) isAt(remote *peer.Address) bool {
-	return slices.ContainsFunc(remote.Entries, func(e peer.Entry) bool {
-		addr := bytes.TrimRight(e.Addr, "\x00") // the null byte of a string may be there or not
-		return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return bytes.Equal(bytes.TrimRight(l.Addr, "\x00"), addr) })
-	})
+	return slices.ContainsFunc(remote.Entries, func(e peer.Entry) bool { return ep.has(e.Addr) })
+}
+
+// has says that one of the endpoint's rails is at an address.
+func (ep *Endpoint) has(addr []byte) bool {
+	addr = bytes.TrimRight(addr, "\x00") // the null byte of a string may be there or not
+	return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return bytes.Equal(bytes.TrimRight(l.Addr, "\x00"), addr) })
 }
 
 // forget ends the acquaintance with an endpoint of this process that is about to
 // close, under the lock of the one that forgets.
 func (ep *Endpoint) forget(closing *Endpoint) {
+	ep.dropRetired(func(r *retired) bool { return closing.has(r.name) })
+	known := false
+	defer func() {
+		if !known && !ep.closed.Load() {
+			ep.forgetStranger(closing)
+		}
+	}()
 	for p := range ep.peers.All() {
 		if !ep.inProcess(p.Address, peer.Locate(ep.self, p.Address)) || !closing.isAt(p.Address) {
 			continue
 		}
+		known = true
 		addr, state := Addr(p.Addr), p.Data
 		if !ep.closed.Load() {
 			ep.endPeer(addr, state, fmt.Errorf("peer %d (of this process): %w", addr, ErrPeerDead))
@@ -84,15 +96,43 @@ func (ep *Endpoint) forget(closing *Endpoint) {
 	}
 }
 
+// forgetStranger has node-local rails forget an endpoint that is in no AV here: they came
+// to know it by what it sent. What they know goes with the removal of its address.
+func (ep *Endpoint) forgetStranger(closing *Endpoint) {
+	for r, info := range ep.link.Rails {
+		if !info.NodeLocal {
+			continue
+		}
+		ep.core.Progress(1 << r) // what it asked for is done while it is there
+		for _, l := range closing.local {
+			if l.Provider != info.Provider {
+				continue
+			}
+			addr, err := ep.core.Insert(r, l.Addr)
+			if err == nil {
+				err = ep.core.Remove(r, addr)
+			}
+			if err != nil {
+				ep.stats[r].Error()
+			}
+		}
+	}
+}
+
 // dropUnfinished withdraws the messages whose bytes still lie with a peer that
 // shares memory and goes: those above the inject size.
 func (ep *Endpoint) dropUnfinished(from Addr) {
-	for slot := range ep.suq.From(uint64(from)) {
+	ep.dropIn(ep.suq, from)
+	ep.dropIn(ep.msgs.suq, from)
+}
+
+func (ep *Endpoint) dropIn(q *suq.Queue, from Addr) {
+	for slot := range q.From(uint64(from)) {
 		op := ep.rx.at(slot)
 		if r := int(op.rail); !ep.link.Rails[r].NodeLocal || ep.core.Unexpected(slot).Size <= ep.inject[r] {
 			continue
 		}
-		ep.suq.Remove(slot)
+		q.Remove(slot)
 		ep.stats[op.rail].Error()
 		op.state = rxAbandoned // the provider keeps it until it closes
 	}

@@ -88,7 +88,7 @@ func (ep *Endpoint) takeAll() {
 // flooded is when too many unexpected messages wait.
 // Messages on their way into buffers have to arrive all the same.
 func (ep *Endpoint) flooded() bool {
-	return (ep.suq.Len() >= ep.set.MaxUnexpected || ep.fetchedBytes >= ep.set.MaxUnexpectedBytes) && ep.active == 0
+	return (ep.suq.Len()+ep.msgs.suq.Len() >= ep.set.MaxUnexpected || ep.fetchedBytes >= ep.set.MaxUnexpectedBytes) && ep.active == 0
 }
 
 // drain deals with all completions in the core's ring. Nothing that it calls may
@@ -97,13 +97,19 @@ func (ep *Endpoint) drain() {
 	ep.settle()
 	for ready := ep.core.Ready(); len(ready) > 0; ready = ep.core.Ready() {
 		for i := range ready {
-			if c := &ready[i]; c.Kind == providers.Transmit {
+			switch c := &ready[i]; c.Kind {
+			case providers.Transmit:
 				ep.sent(c)
-			} else {
+			case providers.Remote:
+				ep.written(c)
+			default:
 				ep.received(c)
 			}
 		}
 		ep.core.Consume(len(ready))
+	}
+	if ep.counters != nil && ep.counters.remotely != nil {
+		ep.takeRemote()
 	}
 	ep.farewell()
 }
@@ -125,6 +131,9 @@ func (ep *Endpoint) settle() {
 	if len(ep.fetch) > 0 {
 		ep.fetchAll()
 	}
+	if len(ep.msgs.released) > 0 {
+		ep.releaseMultis()
+	}
 	lane := ep.posted.lane
 	if lane == nil {
 		return
@@ -144,19 +153,22 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 	}
 	ep.sends--
 	ep.peers.Release(peer.Addr(op.to)).Data.sends--
-	ctx, tag, quiet, abandoned := op.ctx, op.tag, op.quiet, op.state == txAbandoned
+	if op.atomic != nil && op.state == txActive && c.Err == 0 {
+		op.atomic.deliver()
+	}
+	ctx, tag, quiet, abandoned, flags := op.ctx, op.tag, op.quiet, op.state == txAbandoned, op.flags()
 	ep.dropTx(c.Slot, op)
 	switch {
 	case abandoned:
 	case c.Err != 0:
 		ep.stats[c.Rail].Error()
 		ep.fail(int(c.Rail), ErrEntry{
-			Entry:     Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec},
+			Entry:     Entry{Context: ctx, Flags: flags, Tag: tag, Src: AddrUnspec},
 			Err:       fierr.Errno(c.Err),
 			ProvErrno: int(c.ProvErrno),
 		})
 	default:
-		ep.finish(int(c.Rail), Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
+		ep.finish(int(c.Rail), Entry{Context: ctx, Flags: flags, Tag: tag, Src: AddrUnspec}, quiet)
 	}
 }
 
@@ -186,22 +198,26 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	if len(ep.starting) > 0 { // given up by the provider before it could start
 		ep.starting = slices.DeleteFunc(ep.starting, func(s providers.Slot) bool { return s == c.Slot })
 	}
-	op.ctx, op.state = nil, rxFree
 	if c.Len > ep.inject[c.Rail] && ep.wait.polled&(1<<c.Rail) != 0 {
 		ep.ring(from) // its sender waits to hear that it has arrived
 	}
-	ep.core.ReleaseRx(c.Slot)
 	if state != rxActive {
+		ep.freeRx(c.Slot, op)
 		return
 	}
 	entry := Entry{
 		Context: ctx,
-		Flags:   FlagTagged | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
+		Flags:   op.kind() | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
 		Len:     int(c.Len),
 		Tag:     c.Tag,
 		Data:    c.Data,
 		Src:     from,
 	}
+	if op.msg {
+		entry.Tag = 0
+		quiet = ep.endPiece(op, &entry)
+	}
+	ep.freeRx(c.Slot, op)
 	if c.Err == 0 {
 		ep.finish(int(c.Rail), entry, quiet)
 		return
@@ -214,6 +230,12 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	})
 }
 
+// freeRx gives the slot of a receive back that its provider has completed.
+func (ep *Endpoint) freeRx(slot providers.Slot, op *rxOp) {
+	op.ctx, op.state, op.msg = nil, rxFree, false
+	ep.core.ReleaseRx(slot)
+}
+
 // finish passes a success on: to the future that it belongs to, or to the CQ unless it
 // is quiet. The rail is -1 if it was none's.
 func (ep *Endpoint) finish(r int, e Entry, quiet bool) {
@@ -222,6 +244,9 @@ func (ep *Endpoint) finish(r int, e Entry, quiet bool) {
 			ep.report(r, ErrEntry{Entry: e, Err: code, Hook: why})
 			return
 		}
+	}
+	if ep.counters != nil {
+		ep.counters.count(e.Flags, false)
 	}
 	if quiet {
 		return
@@ -239,6 +264,9 @@ func (ep *Endpoint) fail(r int, e ErrEntry) {
 		t, _ := e.Context.(*tracked)
 		quiet := t != nil && t.quiet
 		if e.Err, e.Hook = ep.hooks.ended(r, &e.Entry, e.Err); e.Err == 0 { // a hook made a success of it
+			if ep.counters != nil {
+				ep.counters.count(e.Flags, false)
+			}
 			if f, ok := e.Context.(*call); ok {
 				f.finish(e.Entry, nil)
 			} else if !quiet {
@@ -251,6 +279,9 @@ func (ep *Endpoint) fail(r int, e ErrEntry) {
 }
 
 func (ep *Endpoint) report(r int, e ErrEntry) {
+	if ep.counters != nil {
+		ep.counters.count(e.Flags, true)
+	}
 	if r >= 0 {
 		e.Rail = ep.link.Rails[r].Name()
 	}

@@ -16,47 +16,73 @@ import (
 // and one file has what all of them did. They are found by what is configured.
 var recorders struct {
 	sync.Mutex
-	flags  map[string]*flags.Recorder
-	timers map[string]*timer.Recorder
-	hooks  map[any]*intercept.Hooks
+	running map[string]recorder
 }
 
-// recording answers the consumers that the variables INTERCEPT_FLAGS_DIR and
-// INTERCEPT_TIMER_DIR, and those that go with them, turn on. The flags recorder is to be
-// outermost, where it sees what the program asked for, and the timer innermost, where
-// it sees what the provider takes.
-func recording(lookup func(string) (string, bool)) (outer, inner []*intercept.Hooks, err error) {
+type recorder struct {
+	hooks *intercept.Hooks
+	close func() error
+}
+
+// recording answers the hooks of the recorder with these settings. If none runs, it is
+// started.
+func recording(settings string, start func() (recorder, error)) ([]*intercept.Hooks, error) {
 	recorders.Lock()
 	defer recorders.Unlock()
-	if recorders.hooks == nil {
-		recorders.flags, recorders.timers, recorders.hooks = map[string]*flags.Recorder{}, map[string]*timer.Recorder{}, map[any]*intercept.Hooks{}
+	r, ok := recorders.running[settings]
+	if !ok {
+		var err error
+		if r, err = start(); err != nil {
+			return nil, err
+		}
+		if recorders.running == nil {
+			recorders.running = map[string]recorder{}
+		}
+		recorders.running[settings] = r
 	}
+	return []*intercept.Hooks{r.hooks}, nil
+}
+
+// timerConfig is what INTERCEPT_TIMER_DIR, and the variables that go with it, ask for;
+// nil if that is nothing.
+func timerConfig(lookup func(string) (string, bool)) (*timer.Config, error) {
 	cfg, err := timer.FromEnv(lookup)
-	if err != nil {
-		return nil, nil, err
+	if cfg == nil || err != nil {
+		return nil, err
 	}
-	if cfg != nil {
-		key := fmt.Sprintf("%+v", *cfg)
-		r := recorders.timers[key]
-		if r == nil {
-			if r, err = timer.New(*cfg, timerEnv()); err != nil {
-				return nil, nil, err
-			}
-			recorders.timers[key], recorders.hooks[r] = r, r.Hooks()
+	return cfg, cfg.Check(nil)
+}
+
+// timerHooks are those of the op timer. Its files are made when the first endpoint opens:
+// who only looks at what there is leaves the files of an earlier run alone.
+func timerHooks(cfg *timer.Config) ([]*intercept.Hooks, error) {
+	if cfg == nil {
+		return nil, nil
+	}
+	return recording(fmt.Sprintf("timer %+v", *cfg), func() (recorder, error) {
+		r, err := timer.New(*cfg, timerEnv())
+		if err != nil {
+			return recorder{}, err
 		}
-		inner = []*intercept.Hooks{recorders.hooks[r]}
-	}
+		return recorder{r.Hooks(), r.Close}, nil
+	})
+}
+
+// flagsHooks are those of the recorder that INTERCEPT_FLAGS_DIR turns on, which begins
+// with the first call of Links.
+func flagsHooks(lookup func(string) (string, bool)) ([]*intercept.Hooks, error) {
 	dir, _ := lookup("INTERCEPT_FLAGS_DIR")
-	most, _ := lookup("INTERCEPT_FLAGS_RESULTS_MAX")
-	key := dir + "\x00" + most
-	r := recorders.flags[key]
-	if r == nil {
-		if r, err = flags.FromEnv(lookup, os.Stderr); err != nil || r == nil {
-			return nil, inner, err
-		}
-		recorders.flags[key], recorders.hooks[r] = r, r.Hooks()
+	if dir == "" {
+		return nil, nil
 	}
-	return []*intercept.Hooks{recorders.hooks[r]}, inner, nil
+	most, _ := lookup("INTERCEPT_FLAGS_RESULTS_MAX")
+	return recording(fmt.Sprintf("flags %q %q", dir, most), func() (recorder, error) {
+		r, err := flags.FromEnv(lookup, os.Stderr)
+		if err != nil {
+			return recorder{}, err
+		}
+		return recorder{r.Hooks(), r.Close}, nil
+	})
 }
 
 func timerEnv() timer.Env {
@@ -78,17 +104,15 @@ func timerEnv() timer.Env {
 // StopRecording ends what INTERCEPT_TIMER_DIR and INTERCEPT_FLAGS_DIR turned on, and
 // closes the files. A program that closes its endpoints has everything in the files
 // without it; this adds the end of the recording to the description, and tells what
-// went wrong. Endpoints that are still open go on unrecorded.
+// went wrong. Endpoints that are still open go on unrecorded. One that is opened later
+// begins a new recording, which replaces the files.
 func StopRecording() error {
 	recorders.Lock()
 	defer recorders.Unlock()
 	var errs []error
-	for _, r := range recorders.timers {
-		errs = append(errs, r.Close())
+	for _, r := range recorders.running {
+		errs = append(errs, r.close())
 	}
-	for _, r := range recorders.flags {
-		errs = append(errs, r.Close())
-	}
-	recorders.timers, recorders.flags, recorders.hooks = nil, nil, nil
+	recorders.running = nil
 	return errors.Join(errs...)
 }

@@ -15,13 +15,21 @@ import (
 //
 // A message longer than buf fills it and completes with ETRUNC (see ErrEntry).
 func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, opContext any) error {
+	return ep.recv1(intercept.OpTRecv, buf, from, tag, ignore, opContext)
+}
+
+// recv1 posts a receive with one buffer. The scratch slice avoids an allocation for it.
+func (ep *Endpoint) recv1(o intercept.Op, buf []byte, from Addr, tag, ignore uint64, opContext any) error {
 	ep.lock()
 	ep.one[0] = buf
 	var err error
-	if ep.hooks != nil {
-		err = ep.hooks.receive(intercept.OpTRecv, &Msg{IOV: ep.one[:], Addr: from, Tag: tag, Ignore: ignore, Context: opContext}, FlagCompletion)
-	} else {
-		err = ep.post(intercept.OpTRecv, ep.one[:], from, tag, ignore, opContext, false)
+	switch {
+	case ep.hooks != nil:
+		err = ep.hooks.receive(o, &Msg{IOV: ep.one[:], Addr: from, Tag: tag, Ignore: ignore, Context: opContext}, FlagCompletion)
+	case untagged(o):
+		err = ep.postMsg(o, ep.one[:], from, opContext, false)
+	default:
+		err = ep.post(o, ep.one[:], from, tag, ignore, opContext, false)
 	}
 	ep.one[0] = nil
 	ep.mu.Unlock()
@@ -58,6 +66,9 @@ func (ep *Endpoint) trecvmsg(o intercept.Op, m *Msg, flags Flags) error {
 
 // receive does what the flags say, under the lock.
 func (ep *Endpoint) receive(o intercept.Op, m *Msg, flags Flags) error {
+	if untagged(o) {
+		return ep.receiveMsg(o, m, flags)
+	}
 	quiet := flags&FlagCompletion == 0
 	switch flags &^ FlagCompletion {
 	case 0:
@@ -85,21 +96,7 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 		ep.give(slot, op, iov)
 		return nil
 	}
-	if from != AddrUnspec {
-		state := ep.peerOf(from)
-		if state.err != nil {
-			return state.err
-		}
-		if ep.broken > 0 {
-			if err := ep.hears(state); err != nil {
-				return err
-			}
-		}
-	}
-	if ep.posted.Len() >= ep.set.MaxPosted {
-		return fierr.Again
-	}
-	slot, err := ep.core.AllocRx(false)
+	slot, err := ep.allocPosted(from)
 	if err != nil {
 		return err
 	}
@@ -110,6 +107,32 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 	}
 	ep.setBuffers(slot, op, iov)
 	ep.posted.Post(slot)
+	return nil
+}
+
+// allocPosted takes a slot for a receive that will be posted.
+func (ep *Endpoint) allocPosted(from Addr) (providers.Slot, error) {
+	if err := ep.canHear(from); err != nil {
+		return 0, err
+	}
+	if ep.posted.Len()+ep.msgs.srq.Len() >= ep.set.MaxPosted {
+		return 0, fierr.Again
+	}
+	return ep.core.AllocRx(false)
+}
+
+// canHear answers whether messages from a peer, or from any, can still arrive.
+func (ep *Endpoint) canHear(from Addr) error {
+	if from == AddrUnspec {
+		return nil
+	}
+	state := ep.peerOf(from)
+	if state.err != nil {
+		return state.err
+	}
+	if ep.broken > 0 {
+		return ep.hears(state)
+	}
 	return nil
 }
 
@@ -204,6 +227,8 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 	if ep.direct.core != nil {
 		return ep.peekDirect(m, flags)
 	}
+	ep.peeking(true) // which counters leave out
+	defer ep.peeking(false)
 	slot, ok := ep.suq.Peek(uint64(m.Addr), m.Tag, m.Ignore)
 	if !ok {
 		ep.noMessage(m.Context, m.Tag)
@@ -285,7 +310,9 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 	if flags&FlagDiscard != 0 {
 		entry, r := ep.describe(slot, m.Context), int(op.rail)
 		ep.discard(slot)
+		ep.peeking(true)
 		ep.finish(r, entry, quiet)
+		ep.peeking(false)
 		return nil
 	}
 	op.ctx = m.Context
@@ -312,8 +339,8 @@ func (ep *Endpoint) discard(slot providers.Slot) {
 	ep.startRecv(slot, op, rxStray)
 }
 
-// Cancel takes back the oldest posted receive with this context (fi_cancel(3)),
-// which completes with ECANCELED. It answers ENOENT if there is none: it was
+// Cancel takes back the oldest posted receive with this context (fi_cancel(3)), of
+// tagged messages before untagged ones, which completes with ECANCELED. It answers ENOENT if there is none: it was
 // never posted, or a message has met it already.
 func (ep *Endpoint) Cancel(opContext any) error {
 	if opContext == nil || !reflect.ValueOf(opContext).Comparable() {
@@ -327,7 +354,7 @@ func (ep *Endpoint) Cancel(opContext any) error {
 	if ep.direct.core != nil {
 		return ep.cancelDirect(opContext)
 	}
-	for slot := range ep.posted.All() {
+	for slot := range ep.allPosted() {
 		if same(ep.user(ep.rx.at(slot).ctx), opContext) {
 			ep.cancel(slot, fierr.ECanceled)
 			return nil
@@ -338,8 +365,12 @@ func (ep *Endpoint) Cancel(opContext any) error {
 
 // cancel fails one posted receive.
 func (ep *Endpoint) cancel(slot providers.Slot, why fierr.Errno) {
-	ep.posted.Cancel(slot)
 	op := ep.rx.at(slot)
+	if op.multi != nil {
+		ep.cancelMulti(op.multi, why)
+		return
+	}
+	ep.unpost(slot, op)
 	ep.failRx(op, why)
 	*op = rxOp{}
 	ep.core.ReleaseRx(slot)
@@ -351,8 +382,9 @@ func (ep *Endpoint) failRx(op *rxOp, why fierr.Errno) {
 	ctx := op.ctx
 	op.ctx, op.buf = nil, nil
 	e := ErrEntry{
-		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: op.tag, Src: op.from},
+		Entry: Entry{Context: ctx, Flags: op.kind() | FlagRecv, Tag: op.tag, Src: op.from},
 		Err:   why,
 	}
+	ep.endPiece(op, &e.Entry)
 	ep.fail(int(op.rail), e)
 }

@@ -30,10 +30,28 @@ const (
 	// FlagClaim with FlagPeek sets the message aside; alone it receives the
 	// message that the same context claimed before.
 	FlagClaim Flags = 1 << 59
-	// FlagTagged, FlagSend and FlagRecv tell completions apart.
-	FlagTagged Flags = providers.FlagTagged
-	FlagSend   Flags = providers.FlagSend
-	FlagRecv   Flags = providers.FlagRecv
+	// FlagMultiRecv has a receive take messages until its buffer is used up, and marks
+	// the completion with which the buffer is the caller's again.
+	FlagMultiRecv Flags = 1 << 16
+	// FlagTagged or FlagMsg (untagged), and FlagSend or FlagRecv, tell completions
+	// apart, and so do FlagRMA and FlagAtomic with FlagRead, FlagWrite or, where a peer
+	// wrote, FlagRemoteWrite.
+	FlagTagged      Flags = providers.FlagTagged
+	FlagMsg         Flags = providers.FlagMsg
+	FlagSend        Flags = providers.FlagSend
+	FlagRecv        Flags = providers.FlagRecv
+	FlagRMA         Flags = providers.FlagRMA
+	FlagAtomic      Flags = providers.FlagAtomic
+	FlagRead        Flags = providers.FlagRead
+	FlagWrite       Flags = providers.FlagWrite
+	FlagRemoteWrite Flags = providers.FlagRemoteWrite
+	// FlagInjectComplete, FlagTransmitComplete and FlagDeliveryComplete say when an RMA
+	// operation is complete (fi_cq(3)): when its buffers can be used again, when it
+	// has left this side for good, when the peer's memory has it. Without any it is
+	// what the rail's provider does by itself.
+	FlagInjectComplete   Flags = providers.FlagInjectComplete
+	FlagTransmitComplete Flags = providers.FlagTransmitComplete
+	FlagDeliveryComplete Flags = providers.FlagDeliveryComplete
 )
 
 // String names the bits, as FlagPeek|FlagClaim.
@@ -55,12 +73,15 @@ var flagNames = []struct {
 	flag Flags
 	name string
 }{
-	{FlagTagged, "FlagTagged"}, {FlagSend, "FlagSend"}, {FlagRecv, "FlagRecv"}, {FlagCompletion, "FlagCompletion"},
+	{FlagTagged, "FlagTagged"}, {FlagMsg, "FlagMsg"}, {FlagSend, "FlagSend"}, {FlagRecv, "FlagRecv"}, {FlagCompletion, "FlagCompletion"},
 	{FlagRemoteCQData, "FlagRemoteCQData"}, {FlagInject, "FlagInject"},
-	{FlagPeek, "FlagPeek"}, {FlagClaim, "FlagClaim"}, {FlagDiscard, "FlagDiscard"},
+	{FlagMultiRecv, "FlagMultiRecv"}, {FlagPeek, "FlagPeek"}, {FlagClaim, "FlagClaim"}, {FlagDiscard, "FlagDiscard"},
+	{FlagRMA, "FlagRMA"}, {FlagAtomic, "FlagAtomic"}, {FlagRead, "FlagRead"}, {FlagWrite, "FlagWrite"}, {FlagRemoteWrite, "FlagRemoteWrite"},
+	{FlagInjectComplete, "FlagInjectComplete"}, {FlagTransmitComplete, "FlagTransmitComplete"}, {FlagDeliveryComplete, "FlagDeliveryComplete"},
 }
 
-// Msg is a message of TSendMsg and TRecvMsg (struct fi_msg_tagged).
+// Msg is a message of TSendMsg and TRecvMsg (struct fi_msg_tagged), or of MSendMsg and
+// MRecvMsg (struct fi_msg), which do not look at Tag and Ignore.
 type Msg struct {
 	// IOV is the message's buffers, at most Link.Info.IOVLimit. The slice of
 	// slices can be reused when the call returns.
@@ -183,6 +204,7 @@ func (ep *Endpoint) prepare(o intercept.Op, iov [][]byte, to Addr, tag, data uin
 	op := ep.tx.at(slot)
 	ep.seq++
 	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, state, to, size, tag, ep.seq, int8(path.rail), quiet
+	op.msg = untagged(o)
 	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = path.addr, tag, data, slot
 	return path, op, nil
 }
@@ -195,9 +217,12 @@ func (ep *Endpoint) accepted(path *path, op *txOp, flags Flags) {
 	state.sends++
 	ep.sends++
 	ep.peers.Acquire(peer.Addr(op.to))
-	if flags&FlagInject != 0 {
+	switch {
+	case op.msg:
+		ep.countMsg(path, op, flags)
+	case flags&FlagInject != 0:
 		ep.stats[r].TInject(op.len)
-	} else {
+	default:
 		ep.stats[r].TSend(op.len)
 	}
 	ep.poll.busy(r)
@@ -222,6 +247,9 @@ func (ep *Endpoint) handOver(r int, op *txOp, iov [][]byte, flags Flags) error {
 // pin holds the buffers of the message in ep.op for its provider.
 func (ep *Endpoint) pin(r int, op *txOp, iov [][]byte, flags Flags) {
 	ep.op.Flags = uint64(flags & FlagRemoteCQData)
+	if op.msg {
+		ep.op.Flags |= providers.FlagMsg
+	}
 	if op.len <= ep.inject[r] {
 		// the provider copies it, so that nothing has to be pinned
 		ep.op.Flags |= providers.FlagInject
@@ -240,7 +268,16 @@ func callName(o intercept.Op) string { return callNames[o] }
 var callNames = [intercept.NumOps]string{
 	intercept.OpTSend: "TSend", intercept.OpTSendV: "TSendV", intercept.OpTSendMsg: "TSendMsg",
 	intercept.OpTSendData: "TSendData", intercept.OpTInject: "TInject", intercept.OpTInjectData: "TInjectData",
+	intercept.OpSend: "MSend", intercept.OpSendV: "MSendV", intercept.OpSendMsg: "MSendMsg",
+	intercept.OpSendData: "MSendData", intercept.OpInject: "MInject", intercept.OpInjectData: "MInjectData",
+	intercept.OpRecv: "MRecv", intercept.OpRecvV: "MRecvV", intercept.OpRecvMsg: "MRecvMsg",
 	intercept.OpTRecv: "TRecv", intercept.OpTRecvV: "TRecvV", intercept.OpTRecvMsg: "TRecvMsg",
+	intercept.OpRead: "Read", intercept.OpReadV: "ReadV", intercept.OpReadMsg: "ReadMsg",
+	intercept.OpWrite: "Write", intercept.OpWriteV: "WriteV", intercept.OpWriteMsg: "WriteMsg",
+	intercept.OpInjectWrite: "InjectWrite", intercept.OpWriteData: "WriteData", intercept.OpInjectWriteData: "InjectWriteData",
+	intercept.OpAtomic: "Atomic", intercept.OpAtomicV: "AtomicV", intercept.OpAtomicMsg: "AtomicMsg", intercept.OpInjectAtomic: "InjectAtomic",
+	intercept.OpFetchAtomic: "FetchAtomic", intercept.OpFetchAtomicV: "FetchAtomicV", intercept.OpFetchAtomicMsg: "FetchAtomicMsg",
+	intercept.OpCompareAtomic: "CompareAtomic", intercept.OpCompareAtomicV: "CompareAtomicV", intercept.OpCompareAtomicMsg: "CompareAtomicMsg",
 }
 
 func tooLongToInject(o intercept.Op, size, limit uint64) error {
@@ -270,6 +307,8 @@ func (ep *Endpoint) dropTx(slot providers.Slot, op *txOp) {
 		op.pin.Unpin()
 		op.pinned = false
 	}
+	ep.endRMA(op)
+	ep.endAtomic(op)
 	op.ctx, op.peer, op.state = nil, nil, txFree
 	ep.core.FreeTx(slot)
 }

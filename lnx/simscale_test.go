@@ -148,8 +148,10 @@ func (p *crowdPeer) Match(r int, _, _, _ uint64) (providers.Slot, bool) {
 	p.core.SetBuffers(slot, []providers.IOVec{{Base: unsafe.Pointer(&p.buf), Len: scaleBytes}})
 	return slot, true
 }
-func (*crowdPeer) Stray(int, uint64) providers.Slot { panic("nobody probes") }
-func (*crowdPeer) Dropped(providers.Slot)           { panic("no rail is down") }
+func (*crowdPeer) MatchMsg(int, uint64, uint64) (providers.Slot, bool) {
+	panic("all messages have tags")
+}
+func (*crowdPeer) Dropped(providers.Slot) { panic("no rail is down") }
 
 func newCrowd(t *testing.T, n int) *crowd {
 	t.Helper()

@@ -19,7 +19,7 @@ const (
 	rxUnexpected         // in the SUQ
 	rxClaimed            // taken out of the SUQ by a peek with claim
 	rxActive             // handed to its provider, which will complete it
-	rxStray              // an untagged message on its way into the void
+	rxStray              // a message on its way into the void
 	rxAbandoned          // its completion was reported; the provider still has it
 	// In direct mode, where the provider has all posted receives:
 	rxPeeking  // a peek is under way
@@ -45,6 +45,21 @@ type rxOp struct {
 	// In direct mode: why the provider was asked for the receive back, and its age.
 	why fierr.Errno
 	age uint64
+	msg bool // untagged
+	// multi is set of a multi-receive, and of a message that goes into its buffer,
+	// at off.
+	multi *multiRecv
+	off   int
+}
+
+// kind is the flag of its completions.
+func (op *rxOp) kind() Flags { return msgKind(op.msg) }
+
+func msgKind(msg bool) Flags {
+	if msg {
+		return FlagMsg
+	}
+	return FlagTagged
 }
 
 type txState uint8
@@ -67,7 +82,23 @@ type txOp struct {
 	rail   int8
 	pinned bool
 	quiet  bool
+	msg    bool // untagged
+	// rma has the completion's flags if it is no send.
+	rma    Flags
+	held   *held     // what it uses of this side's and the peer's memory; nil if the rail needs nothing
+	atomic *atomicOp // of an atomic operation, until its provider has done with it
 }
+
+// flags are those of the completion.
+func (op *txOp) flags() Flags {
+	if op.rma != 0 {
+		return op.rma
+	}
+	return op.kind() | FlagSend
+}
+
+// kind is the flag of its completions.
+func (op *txOp) kind() Flags { return msgKind(op.msg) }
 
 const opChunk = 1024
 

@@ -31,14 +31,19 @@ const (
 
 // shmState is what is known of the state of one node-local rail.
 type shmState struct {
-	self    uint64 // our own rail address, once inserted
-	known   bool   // self is valid
-	probing bool
-	sent    bool
-	begun   time.Time
-	polls   int
-	deaf    bool // a probe did not arrive: nothing will
-	blocked bool // completions of large sends do not come
+	self  uint64 // our own rail address, while inserted
+	known bool   // self is valid
+	// emptied and heard count the empty untagged messages to ourselves that were sent
+	// and that arrived. They arrive in the order sent, so that a number tells a probe
+	// from the user's.
+	emptied, heard uint64
+	probes         []uint64 // numbers of the probes under way
+	probing        bool
+	sent           bool // the last probe
+	begun          time.Time
+	polls          int
+	deaf           bool // a probe did not arrive: nothing will
+	blocked        bool // completions of large sends do not come
 }
 
 // suspectShm starts a probe of every rail that the dead peer shared memory over.
@@ -48,8 +53,10 @@ func (ep *Endpoint) suspectShm(state *peerState) {
 	}
 	for _, p := range state.paths {
 		if s := &ep.shm[p.rail]; ep.link.Rails[p.rail].NodeLocal && !s.deaf {
-			*s = shmState{self: s.self, known: s.known, blocked: s.blocked, probing: true, begun: time.Now()}
-			ep.probing++
+			if !s.probing {
+				ep.probing++
+			}
+			s.probing, s.sent, s.begun, s.polls = true, false, time.Now(), 0
 		}
 	}
 }
@@ -86,15 +93,41 @@ func (ep *Endpoint) sendProbe(r int, s *shmState) bool {
 		}
 		s.known = true
 	}
-	return ep.core.(providers.Prober).Probe(r, s.self) == nil
+	if ep.core.(providers.Prober).Probe(r, s.self) != nil {
+		return false
+	}
+	s.emptied++
+	s.probes = append(s.probes, s.emptied)
+	return true
 }
 
-// probed hears a probe arrive.
-func (ep *Endpoint) probed(r int) {
-	if s := &ep.shm[r]; s.probing {
+// meetSelf notes that the user has inserted our own address: what is sent to it counts.
+func (s *shmState) meetSelf(addr uint64) { s.self, s.known = addr, true }
+
+// leaveSelf notes that a rail forgets an address. If it is ours, a probe under way is
+// sent again, to the address that we then have.
+func (s *shmState) leaveSelf(addr uint64) {
+	if s.known && addr == s.self {
+		s.known, s.sent, s.emptied, s.heard, s.probes = false, false, 0, 0, nil
+	}
+}
+
+// isProbe counts an empty untagged message, and answers whether it is a probe.
+func (ep *Endpoint) isProbe(r int, src uint64) bool {
+	s := &ep.shm[r]
+	if !s.known || src != s.self {
+		return false
+	}
+	s.heard++
+	if len(s.probes) == 0 || s.probes[0] != s.heard {
+		return false
+	}
+	s.probes = s.probes[1:]
+	if s.probing && s.sent && len(s.probes) == 0 {
 		s.probing = false
 		ep.probing--
 	}
+	return true
 }
 
 // goDeaf reports that nothing arrives over a rail any more: an entry without
@@ -107,7 +140,7 @@ func (ep *Endpoint) goDeaf(r int) {
 		Err:   fierr.EOwnerDead,
 		Rail:  ep.link.Rails[r].Name(),
 	})
-	for slot := range ep.posted.All() {
+	for slot := range ep.allPosted() {
 		ep.cancel(slot, fierr.EOwnerDead)
 	}
 }
@@ -130,7 +163,7 @@ func (ep *Endpoint) blockShm(r int, after uint64) {
 	_ = ep.sel.SetHealth(r, rail.Suspect) // shows in Stats; local peers keep it
 	for _, chunk := range ep.tx.chunks {
 		for j := range chunk {
-			if op := &chunk[j]; op.state == txActive && int(op.rail) == r && op.seq > after && op.len > ep.inject[r] {
+			if op := &chunk[j]; op.state == txActive && int(op.rail) == r && op.seq > after && (op.len > ep.inject[r] || op.rma != 0) {
 				ep.abandonSend(op, fierr.EOwnerDead)
 			}
 		}

@@ -19,7 +19,7 @@ const promptly = 100 * time.Millisecond
 
 // sleepLong makes an endpoint sleep for so long that only what wakes it ends a wait.
 func sleepLong(ep *Endpoint) {
-	ep.wait.nap = time.Hour
+	ep.wait.nap, ep.bells.nap = time.Hour, time.Hour
 }
 
 // wakes are what ends CQ.Wait of b while it sleeps: each is made from another

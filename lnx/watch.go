@@ -190,7 +190,7 @@ func (ep *Endpoint) failSends(addr Addr) {
 	for _, chunk := range ep.tx.chunks {
 		for j := range chunk {
 			op := &chunk[j]
-			if op.state != txActive || op.to != addr {
+			if op.state != txActive || op.to != addr || ep.mayWrite(op) {
 				continue
 			}
 			ep.abandonSend(op, fierr.EHostDown)
@@ -213,11 +213,12 @@ func (ep *Endpoint) abandonSend(op *txOp, why fierr.Errno) {
 		op.pin.Unpin()
 		op.pinned = false
 	}
-	ctx := op.ctx
+	ctx, flags := op.ctx, op.flags()
 	op.ctx = nil
+	ep.endRMA(op)
 	ep.stats[op.rail].Error()
 	ep.fail(int(op.rail), ErrEntry{
-		Entry: Entry{Context: ctx, Flags: FlagTagged | FlagSend, Tag: op.tag, Src: AddrUnspec},
+		Entry: Entry{Context: ctx, Flags: flags, Tag: op.tag, Src: AddrUnspec},
 		Err:   why,
 	})
 }
@@ -231,6 +232,9 @@ func (ep *Endpoint) failRecvs(addr Addr) {
 		return
 	}
 	for slot := range ep.posted.Directed(uint64(addr)) {
+		ep.cancel(slot, fierr.EHostDown)
+	}
+	for slot := range ep.msgs.srq.Directed(uint64(addr)) {
 		ep.cancel(slot, fierr.EHostDown)
 	}
 	for _, chunk := range ep.rx.chunks {

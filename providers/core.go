@@ -68,15 +68,17 @@ type IOVec struct {
 	Len  uintptr
 }
 
-// SendOp is one tagged send (fi_tsendmsg(3)). A Core does not keep it.
+// SendOp is one send: tagged (fi_tsendmsg(3)), or with FlagMsg untagged (fi_sendmsg(3)).
+// A Core does not keep it.
 type SendOp struct {
 	IOV   [MaxIOV]IOVec
 	Count int
 	Dest  uint64 // rail address
 	Tag   uint64
 	Data  uint64
-	// Flags are FlagRemoteCQData, and FlagInject for a message of at most the
-	// rail's InjectSize bytes, whose buffer the caller has back at once.
+	// Flags are FlagRemoteCQData, FlagInject for a message of at most the rail's
+	// InjectSize bytes, whose buffer the caller has back at once, and FlagMsg for an
+	// untagged one, whose Tag is 0.
 	Flags uint64
 	Slot  Slot
 }
@@ -93,14 +95,14 @@ type Message struct {
 
 // Owner is called back while a Core makes progress, on the goroutine that holds
 // the endpoint's progress lock. It must not call the Core's methods other than
-// AllocRx.
+// AllocRx, ReleaseRx and SetBuffers.
 type Owner interface {
 	// Match answers get_tag of fi_peer(3): the slot of the posted receive that
 	// takes the message, or posted == false and a fresh slot which the owner
 	// has put into its unexpected queue.
 	Match(rail int, src, size, tag uint64) (slot Slot, posted bool)
-	// Stray asks for a slot that an untagged message is dropped into.
-	Stray(rail int, src uint64) Slot
+	// MatchMsg is Match for an untagged message (get_msg).
+	MatchMsg(rail int, src, size uint64) (slot Slot, posted bool)
 	// Dropped says that the provider withdrew an unexpected message.
 	Dropped(slot Slot)
 }
@@ -137,7 +139,8 @@ type Core interface {
 	// the memory, which is valid until ReleaseRx.
 	SetSmall(slot Slot, size int)
 	Small(slot Slot) []byte
-	// Start hands an unexpected message the buffers of SetBuffers (start_tag).
+	// Start hands an unexpected message the buffers of SetBuffers (start_tag,
+	// start_msg).
 	Start(slot Slot) error
 	// Unexpected describes an unexpected message.
 	Unexpected(slot Slot) Message
@@ -180,8 +183,8 @@ type Batcher interface {
 
 // Prober is implemented by Cores whose rails can stop receiving without a word.
 type Prober interface {
-	// Probe sends an empty untagged message (fi_inject(3)): it meets no receive,
-	// and arrives with Owner.Stray.
+	// Probe sends an empty untagged message (fi_inject(3)), which arrives with
+	// Owner.MatchMsg behind what was sent before.
 	Probe(rail int, dest uint64) error
 }
 
@@ -251,4 +254,24 @@ type Fetcher interface {
 	// ReleaseRx.
 	Fetch(slot Slot) error
 	Fetched(slot Slot) []byte
+}
+
+// RemoteEvents are what a rail has counted of what peers did with its memory, from when
+// it was opened.
+type RemoteEvents struct{ Reads, ReadErrs, Writes, WriteErrs uint64 }
+
+// RemoteCounter is implemented by Cores with rails that count what peers do.
+type RemoteCounter interface {
+	// RemoteEvents answers false if the rail does not count, for want of FI_RMA_EVENT.
+	RemoteEvents(rail int) (RemoteEvents, bool)
+}
+
+// Optioner is implemented by Cores whose rails have options (fi_getopt(3)): of level
+// FI_OPT_ENDPOINT, by number, with values as C has them. One that a rail does not know is
+// fierr.ENoProtoOpt.
+type Optioner interface {
+	// Option fills in value, whose length is that of the option's type, and answers
+	// as much of it as the rail has.
+	Option(rail, number int, value []byte) ([]byte, error)
+	SetOption(rail, number int, value []byte) error
 }

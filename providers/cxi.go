@@ -2,8 +2,9 @@ package providers
 
 func init() {
 	Register(Traits{
-		Name:   "cxi",
-		MRMode: MRVirtAddr | MRAllocated | MRProvKey | MREndpoint,
+		Name:       "cxi",
+		MRMode:     MRVirtAddr | MRAllocated | MRProvKey | MREndpoint,
+		NICAtomics: true,
 		Env: []EnvDefault{{
 			Name: "FI_CXI_RX_MATCH_MODE", Value: "software",
 			Peer: true,

@@ -2,9 +2,6 @@ package providers
 
 import "fmt"
 
-// Caps has the capability bits of fi_getinfo(3).
-type Caps uint64
-
 // Info is what an application chooses by: the attributes of one domain of one
 // provider, copied out of fi_info (fi_getinfo(3)).
 type Info struct {
@@ -23,6 +20,13 @@ type Info struct {
 	MaxMsgSize uint64 `json:"max_msg_size"`
 	// IOVLimit is the largest number of buffers of a send or receive.
 	IOVLimit int `json:"iov_limit"`
+	// RMAIOVLimit is the largest number of ranges of a peer's memory that one read or
+	// write takes, 0 without CapRMA.
+	RMAIOVLimit int `json:"-"`
+	// Levels are the completion levels that RMA operations can ask for.
+	Levels uint64 `json:"-"`
+	// MRKeySize is the size of a memory key in bytes, 0 if it does not matter.
+	MRKeySize int `json:"-"`
 	// TxSize is the number of sends that a rail takes before it answers EAGAIN.
 	TxSize uint64 `json:"tx_size"`
 	// CQDataSize is the number of bytes of remote CQ data, 0 to 8.
@@ -31,6 +35,10 @@ type Info struct {
 	Alias string `json:"alias,omitempty"`
 	// NodeLocal says that the provider reaches this node only.
 	NodeLocal bool `json:"node_local"`
+	// NICAtomics is that of Traits.
+	NICAtomics bool `json:"-"`
+	// FetchToConfirm is that of Traits.
+	FetchToConfirm bool `json:"-"`
 	// FetchAbove is the size in bytes above which an unexpected message has to be
 	// fetched while its sender is there (Fetcher); 0 if none has.
 	FetchAbove uint64 `json:"-"`

@@ -21,6 +21,13 @@ type Traits struct {
 	Env []EnvDefault
 	// MRMode has the FI_MR_* bits (fi_mr(3)) that the layer offers in its hints.
 	MRMode MRMode
+	// NICAtomics says that NICs do the atomic operations, which are atomic with those
+	// of the same NIC only. Otherwise the target's process does them, whatever rail
+	// they came over.
+	NICAtomics bool
+	// FetchToConfirm says that atomics must not be asked to complete when the target has
+	// them (FI_DELIVERY_COMPLETE), and those that fetch can take their place.
+	FetchToConfirm bool
 	// Eager is the size in bytes above which a message stays with its sender until
 	// it is received, where it is not safe to leave it there; EagerEnv is the
 	// variable that users set it by.

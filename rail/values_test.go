@@ -26,13 +26,21 @@ func TestStats(t *testing.T) {
 	s.TSend(200)
 	before := s
 	s.TInject(8)
+	s.Send(1)
+	s.Inject(1)
+	s.Inject(1)
 	s.Expected(10)
 	s.Unexpected(20)
 	s.Unexpected(30)
 	s.Error()
-	require.Equal(t, rail.Stats{TSends: 2, TInjects: 1, TxBytes: 308, RxExpected: 1, RxUnexpected: 2, RxBytes: 60, Errors: 1}, s)
-	require.Equal(t, rail.Stats{TInjects: 1, TxBytes: 8, RxExpected: 1, RxUnexpected: 2, RxBytes: 60, Errors: 1}, s.Sub(before))
-	require.Equal(t, "tsend 2, tinject 1, tx 308 B, expected 1, unexpected 2, rx 60 B, errors 1", s.String())
+	require.Equal(t, rail.Stats{TSends: 2, TInjects: 1, Sends: 1, Injects: 2, TxBytes: 311, RxExpected: 1, RxUnexpected: 2, RxBytes: 60, Errors: 1}, s)
+	require.Equal(t, rail.Stats{TInjects: 1, Sends: 1, Injects: 2, TxBytes: 11, RxExpected: 1, RxUnexpected: 2, RxBytes: 60, Errors: 1}, s.Sub(before))
+	require.Equal(t, "tsend 2, tinject 1, send 1, inject 2, tx 311 B, expected 1, unexpected 2, rx 60 B, errors 1", s.String())
+	s.Read(5)
+	before = s
+	s.Write(7)
+	require.Equal(t, "tsend 2, tinject 1, send 1, inject 2, tx 311 B, read 1, write 1, rma 12 B, expected 1, unexpected 2, rx 60 B, errors 1", s.String())
+	require.Equal(t, rail.Stats{Writes: 1, RMABytes: 7}, s.Sub(before))
 	var sink rail.Stats
 	require.Zero(t, testing.AllocsPerRun(100, func() { sink.TSend(8); sink.Expected(8) }))
 }

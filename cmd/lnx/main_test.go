@@ -93,16 +93,22 @@ type running struct {
 func start(t *testing.T, args ...string) *running {
 	t.Helper()
 	r := &running{Cmd: command(t, args...), t: t, lines: make(chan string, 1000)}
+	r.begin()
+	return r
+}
+
+// begin starts what has been prepared.
+func (r *running) begin() {
+	r.t.Helper()
 	stderr, err := r.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, r.Start())
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.Start())
 	go func() {
 		defer close(r.lines)
 		for s := bufio.NewScanner(stderr); s.Scan(); {
 			r.lines <- s.Text()
 		}
 	}()
-	return r
 }
 
 // await reads lines until one matches, and answers the submatches.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +43,9 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 // maxRanks keeps the pipes within a process's descriptors.
 const maxRanks = 1024
 
+// maxGrace is more than any program needs to end.
+const maxGrace = 24 * time.Hour
+
 // Run starts the ranks and waits for them.
 func (c *runCmd) Run(a *app) error {
 	if err := c.check(); err != nil {
@@ -68,14 +71,21 @@ func (c *runCmd) check() error {
 	switch {
 	case len(c.Command) == 0 && !c.Print:
 		return errors.New("nothing to run: write it after --, as lnx run -n 4 -- ./program")
+	case !isPattern(c.NIC):
+		return fmt.Errorf("--nic %s: *, ? and [a-z] have a meaning, and this has none", c.NIC)
 	case c.Ranks < 1 || c.Ranks > maxRanks:
 		return fmt.Errorf("-n %d: 1 to %d ranks are possible", c.Ranks, maxRanks)
 	case c.Timeout < 0:
 		return fmt.Errorf("--timeout %v: a time, or 0 for none, is needed", c.Timeout)
-	case c.Grace < 0:
-		return fmt.Errorf("--grace %v: a time, or 0 for none, is needed", c.Grace)
+	case c.Grace < 0 || c.Grace > maxGrace:
+		return fmt.Errorf("--grace %v: 0 to %v are possible", c.Grace, maxGrace)
 	}
 	return nil
+}
+
+func isPattern(text string) bool {
+	_, err := path.Match(text, "")
+	return err == nil
 }
 
 // allowedCPUs answers the processors that this process may use.
@@ -150,8 +160,9 @@ func (c *runCmd) runSecond(a *app) error {
 	if err != nil {
 		return err
 	}
-	// It has to end the ranks first, which takes it two times the grace at most.
-	code, err := g.Wait(supervise.Options{Grace: 2*c.Grace + 5*time.Second, Mirrors: true, Tell: a.print})
+	// It has to end the ranks first, and to write what they wrote.
+	grace := 2*c.Grace + supervise.KillLimit + closeLimit
+	code, err := g.Wait(supervise.Options{Grace: grace, Mirrors: true, Tell: a.print})
 	return outcomeOf(a, code, err)
 }
 
@@ -187,89 +198,4 @@ func outcomeOf(a *app, code int, err error) error {
 		a.print(err.Error())
 	}
 	return exitStatus(code)
-}
-
-// runRanks starts the ranks and looks after them. What they write is copied once all have
-// been started.
-func (c *runCmd) runRanks(a *app, ranks []launch.Placement) error {
-	program, err := exec.LookPath(c.Command[0])
-	if err != nil {
-		return err
-	}
-	g, err := newGroup(a)
-	if err != nil {
-		return err
-	}
-	options := supervise.Options{Grace: c.Grace, Timeout: c.Timeout, Tell: a.print}
-	var started []startedRank
-	for _, p := range ranks {
-		r, err := c.start(g, program, p)
-		if err != nil {
-			a.print(err.Error())
-			options.Stop = exitFailed
-			break
-		}
-		started = append(started, r)
-	}
-	if !c.Quiet && options.Stop == 0 {
-		err = ui.Print(a.err, placementTable(ranks, started))
-	}
-	var lines supervise.Lines
-	for _, r := range started {
-		lines.Copy(a.out, r.stdout, c.label(r.rank))
-		lines.Copy(a.err, r.stderr, c.label(r.rank))
-	}
-	code, left := g.Wait(options)
-	if left == nil { // then nobody writes any more
-		left = c.finish(g, &lines)
-	}
-	return outcomeOf(a, code, errors.Join(err, left))
-}
-
-// startedRank is a rank that runs, and where what it writes is read.
-type startedRank struct {
-	rank, pid      int
-	stdout, stderr *os.File
-}
-
-func (c *runCmd) start(g *supervise.Group, program string, p launch.Placement) (r startedRank, err error) {
-	stdout, out, err := os.Pipe()
-	if err != nil {
-		return r, fmt.Errorf("rank %d cannot be started: %w", p.Rank, err)
-	}
-	defer out.Close()
-	stderr, errs, err := os.Pipe()
-	if err != nil {
-		return r, fmt.Errorf("rank %d cannot be started: %w", p.Rank, err)
-	}
-	defer errs.Close()
-	cpus := p.CPUs
-	if c.NoPin {
-		cpus = nil
-	}
-	pid, err := g.Start(supervise.Process{
-		Name: "rank " + strconv.Itoa(p.Rank), Path: program, Args: c.Command, Env: p.Environ(os.Environ(), c.Ranks),
-		CPUs: cpus, Stdout: out, Stderr: errs,
-	})
-	return startedRank{p.Rank, pid, stdout, stderr}, err
-}
-
-func (c *runCmd) label(rank int) string {
-	if !c.Label {
-		return ""
-	}
-	return fmt.Sprintf("[%d] ", rank)
-}
-
-// finish waits until what the ranks wrote is written, however long the reader takes, or
-// until there is a signal.
-func (c *runCmd) finish(g *supervise.Group, lines *supervise.Lines) error {
-	written := make(chan error, 1)
-	go func() { written <- lines.Wait() }()
-	select {
-	case err := <-written:
-		return err
-	case s := <-g.Signals():
-		return fmt.Errorf("%v: some of what the ranks wrote is lost", s)
-	}
 }

@@ -83,8 +83,10 @@ func TestRunBadFlags(t *testing.T) {
 		{"run --ranks=-1 -- true", "-n -1: 1 to"},
 		{"run -n 1025 -- true", "-n 1025: 1 to"},
 		{"run -n x -- true", "--ranks: expected"},
+		{"run -n 1 --nic=cxi[ -- true", "--nic cxi["},
 		{"run -n 1 --timeout=-1s -- true", "--timeout -1s"},
 		{"run -n 1 --grace=-1s -- true", "--grace -1s"},
+		{"run -n 1 --grace=25h -- true", "--grace 25h0m0s: 0 to 24h"},
 	} {
 		got := within(t, strings.Fields(c.args)...)
 		require.Equal(t, exitUsage, got.code, c.args)
@@ -251,6 +253,9 @@ func (g gate) open(t *testing.T) {
 // sleeps is a rank that does not end by itself, and neither does what it starts.
 const sleeps = `sleep 1000 & echo pid $! >&2; echo pid $$ >&2; wait`
 
+// hidden is a process in a session of its own, with another one like that below it.
+const hidden = `setsid sh -c 'setsid sleep 1000 & echo pid $! >&2; echo pid $$ >&2; wait'`
+
 // The first rank that fails ends the others, and its code is that of the run.
 func TestRunFailure(t *testing.T) {
 	g := newGate(t)
@@ -272,24 +277,36 @@ func TestRunFailureBySignal(t *testing.T) {
 // What ranks that ended well left behind is ended, too, also what hides in a session of
 // its own.
 func TestRunLeavesNothing(t *testing.T) {
-	r := start(t, "run", "-n", "2", "--quiet", "--", "sh", "-c",
-		`sleep 1000 & echo pid $! >&2; setsid sh -c 'echo pid $$ >&2; (setsid sleep 1000 & echo pid $! >&2); exec sleep 1000' & exit 0`)
-	left := r.pids(2)
-	for {
-		line, ok := <-r.lines
-		if !ok {
-			break
-		}
-		pid := regexp.MustCompile(`pid ([0-9]+)$`).FindStringSubmatch(line)
-		require.NotNil(t, pid, line)
-		if fd, err := unix.PidfdOpen(atoi(t, pid[1]), 0); err == nil { // else it has ended
-			t.Cleanup(func() { unix.Close(fd) })
-			left = append(left, process{atoi(t, pid[1]), fd})
-		}
-	}
-	code, _ := r.finish()
+	g := newGate(t)
+	r := start(t, "run", "-n", "1", "--quiet", "--grace", "1h", "--", "sh", "-c", `sleep 1000 & echo pid $! >&2; `+hidden+` & read x < `+string(g)+`; exit 0`)
+	left := r.pids(3)
+	g.open(t)
+	code, rest := r.finish()
 	require.Zero(t, code)
+	require.Empty(t, rest)
 	requireEnds(t, left)
+}
+
+// processesToTheEnd reads to the end, and answers those of the processes that said "pid N"
+// that are still there, and what else was said.
+func (r *running) processesToTheEnd() (left []process, said []string) {
+	r.t.Helper()
+	for line := range r.lines {
+		m := regexp.MustCompile(`^pid ([0-9]+)$`).FindStringSubmatch(line)
+		if m == nil {
+			said = append(said, line)
+			continue
+		}
+		pid := atoi(r.t, m[1])
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err == unix.ESRCH {
+			continue
+		}
+		require.NoError(r.t, err)
+		r.t.Cleanup(func() { require.NoError(r.t, unix.Close(fd)) })
+		left = append(left, process{pid, fd})
+	}
+	return left, said
 }
 
 func atoi(t *testing.T, text string) int {
@@ -299,23 +316,24 @@ func atoi(t *testing.T, text string) int {
 	return n
 }
 
-// Who does not want to end is killed.
+// Who does not want to end is killed, and so is who comes to light then.
 func TestRunStubborn(t *testing.T) {
-	r := start(t, "run", "-n", "2", "--quiet", "--grace", "100ms", "--", "sh", "-c", `trap "" TERM; `+sleeps)
-	left := r.pids(4)
+	r := start(t, "run", "-n", "2", "--quiet", "--grace", "100ms", "--", "sh", "-c", `trap "" TERM; `+hidden+` & `+sleeps)
+	left := r.pids(8)
 	require.NoError(t, r.Process.Signal(unix.SIGTERM))
 	code, rest := r.finish()
 	require.Equal(t, 128+int(unix.SIGKILL), code)
 	require.Regexp(t, `lnx: rank 0, process [0-9]+, did not end within 100ms and is killed\n`, rest)
+	require.NotContains(t, rest, "cannot be killed")
 	requireEnds(t, left)
 }
 
 func TestRunTimeout(t *testing.T) {
-	r := start(t, "run", "-n", "2", "--quiet", "--timeout", "1s", "--", "sh", "-c", sleeps)
-	left := r.pids(4)
-	code, rest := r.finish()
+	r := start(t, "run", "-n", "2", "--quiet", "--timeout", "500ms", "--", "sh", "-c", sleeps)
+	left, said := r.processesToTheEnd()
+	code, _ := r.finish()
 	require.Equal(t, launch.CodeTimeout, code)
-	require.Equal(t, "lnx: not done within 1s: everything is ended\n", rest)
+	require.Equal(t, []string{"lnx: not done within 500ms: everything is ended"}, said)
 	requireEnds(t, left)
 }
 
@@ -325,7 +343,7 @@ func TestRunSignals(t *testing.T) {
 		trap 'echo got USR1 >&2' USR1
 		trap 'echo got INT >&2; exit 7' INT
 		trap 'echo got TERM >&2; exit 8' TERM
-		sleep 1000 & echo pid $$ >&2
+		(trap '' USR1; exec sleep 1000) & echo pid $$ >&2
 		while :; do wait $!; done`
 	for signal, want := range map[syscall.Signal]int{unix.SIGINT: 7, unix.SIGTERM: 8, unix.SIGHUP: 128 + int(unix.SIGHUP)} {
 		t.Run(unix.SignalName(signal), func(t *testing.T) {
@@ -342,6 +360,23 @@ func TestRunSignals(t *testing.T) {
 	}
 }
 
+// A signal reaches what a rank has started.
+func TestRunSignalsReachAll(t *testing.T) {
+	const script = `
+		sh -c 'trap "echo child got it >&2" USR1; (trap "" USR1; exec sleep 1000) & echo pid $$ >&2; while :; do wait $!; done' &
+		trap 'echo rank got it >&2' USR1; echo pid $$ >&2
+		while :; do wait; done`
+	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", script)
+	left := r.pids(2)
+	require.NoError(t, r.Process.Signal(unix.SIGUSR1))
+	got := []string{r.await(`(.*) got it`)[1], r.await(`(.*) got it`)[1]}
+	require.ElementsMatch(t, []string{"rank", "child"}, got)
+	require.NoError(t, r.Process.Signal(unix.SIGTERM))
+	code, _ := r.finish()
+	require.Equal(t, 128+int(unix.SIGTERM), code)
+	requireEnds(t, left)
+}
+
 // Ranks that end well when a signal asks them to are an interrupted run all the same.
 func TestRunInterrupted(t *testing.T) {
 	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", `trap 'exit 0' INT; sleep 1000 & echo pid $$ >&2; wait`)
@@ -353,16 +388,12 @@ func TestRunInterrupted(t *testing.T) {
 	requireEnds(t, left)
 }
 
-// hidden is a rank of which one process hides in a session of its own; each says its
-// number, and the rank that of its parent.
-const hidden = `setsid sh -c 'echo pid $$ >&2; exec sleep 1000' & sleep 1000 & echo pid $! >&2; echo pid $$ >&2; echo parent $PPID >&2; wait`
-
 // Nothing is left when lnx is killed.
 func TestRunKilled(t *testing.T) {
-	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden)
+	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden+` & echo parent $PPID >&2; `+sleeps)
 	var left []process
 	var second process
-	for range 4 {
+	for range 5 {
 		m := r.await(`(pid|parent) ([0-9]+)$`)
 		p := watch(t, m[2])
 		left = append(left, p)
@@ -377,10 +408,10 @@ func TestRunKilled(t *testing.T) {
 
 // Nothing is left when the process is killed that looks after the ranks, and lnx says so.
 func TestRunSecondKilled(t *testing.T) {
-	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden)
+	r := start(t, "run", "-n", "1", "--quiet", "--", "sh", "-c", hidden+` & echo parent $PPID >&2; `+sleeps)
 	var left []process
 	second := 0
-	for range 4 {
+	for range 5 {
 		m := r.await(`(pid|parent) ([0-9]+)$`)
 		left = append(left, watch(t, m[2]))
 		if m[1] == "parent" {
@@ -410,4 +441,28 @@ func TestRunClosedPipe(t *testing.T) {
 	require.NoError(t, read.Close())
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 128+int(unix.SIGPIPE), cmd.ProcessState.ExitCode())
+}
+
+// Nobody waits for a reader that does not read when the run is interrupted: while the
+// ranks write, or when they have written.
+func TestRunNotRead(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"while they write", `echo pid $$ >&2; exec yes`, "not read"},
+		{"afterwards", `head -c 100000 /dev/zero | tr '\0' x; echo pid $$ >&2`, "not read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			read, write, err := os.Pipe()
+			require.NoError(t, err)
+			defer read.Close()
+			r := &running{Cmd: command(t, "run", "-n", "1", "--quiet", "--grace", "100ms", "--", "sh", "-c", c.script), t: t, lines: make(chan string, 1000)}
+			r.Stdout = write
+			r.begin()
+			require.NoError(t, write.Close())
+			r.await(`^pid `)
+			require.NoError(t, r.Process.Signal(unix.SIGINT))
+			code, rest := r.finish()
+			require.NotZero(t, code)
+			require.Contains(t, rest, c.want)
+		})
+	}
 }

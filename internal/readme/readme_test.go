@@ -43,13 +43,15 @@ func blocks(t *testing.T) (all []block) {
 }
 
 // The blocks, each with the word that it begins with. Every one belongs to a test.
-var known = struct{ makes, module, program, run, rail, railTest, commands block }{
+var known = struct{ makes, module, program, run, rail, railTest, window, record, commands block }{
 	makes:    block{"sh", "make"},
 	module:   block{"sh", "mkdir"},
 	program:  block{"go", "package main"},
 	run:      block{"sh", "FI_LNX_PROV_LINKS="},
 	rail:     block{"rail", "domain"},
 	railTest: block{"go", "package links_test"},
+	window:   block{"go", "package window_test"},
+	record:   block{"sh", "INTERCEPT_TIMER_DIR="},
 	commands: block{"sh", "lnx"},
 }
 
@@ -154,6 +156,29 @@ func TestRailCase(t *testing.T) {
 	require.Equal(t, text, string(updated))
 }
 
+func TestWindow(t *testing.T) {
+	dir := newModule(t)
+	write(t, filepath.Join(dir, "window/window_test.go"), theBlock(t, known.window))
+	out, err := shell(t, dir, "gofmt -l . && go vet ./window && go test -v ./window")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "--- PASS: Example")
+}
+
+// What was recorded is shown.
+func TestRecording(t *testing.T) {
+	bin, dir := t.TempDir(), t.TempDir()
+	out, err := shell(t, root, "go build -o "+bin+" ./cmd/lnx")
+	require.NoError(t, err, out)
+	out, err = shell(t, dir, theBlock(t, known.record), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	require.NoError(t, err, out)
+	require.Contains(t, out, "tsend")
+	require.Contains(t, out, "FI_TAGGED")
+	require.Contains(t, out, "[1] golnx")
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	require.NoError(t, err)
+	require.Greater(t, len(page), 100_000)
+}
+
 // Documentation that the README points at is there.
 func TestPointers(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -166,7 +191,8 @@ func TestPointers(t *testing.T) {
 	}
 	require.Contains(t, docs, "Two ways to use it")
 	require.Contains(t, docs, "EAgain ")
-	for _, m := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllSubmatch(text, -1) {
+	prose := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAll(text, nil)
+	for _, m := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllSubmatch(prose, -1) {
 		require.FileExists(t, filepath.Join(root, string(m[1])))
 	}
 }

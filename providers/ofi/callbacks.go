@@ -46,9 +46,15 @@ func golnxMatch(id, rail C.uint32_t, src, size, tag C.uint64_t) C.uint64_t {
 	return C.uint64_t(slot) << 1
 }
 
-//export golnxStray
-func golnxStray(id, rail C.uint32_t, src C.uint64_t) C.uint32_t {
-	return C.uint32_t(cores[id].Load().owner.Stray(int(rail), uint64(src)))
+// golnxMatchMsg is golnxMatch for untagged messages.
+//
+//export golnxMatchMsg
+func golnxMatchMsg(id, rail C.uint32_t, src, size C.uint64_t) C.uint64_t {
+	slot, posted := cores[id].Load().owner.MatchMsg(int(rail), uint64(src), uint64(size))
+	if posted {
+		return C.uint64_t(slot)<<1 | 1
+	}
+	return C.uint64_t(slot) << 1
 }
 
 //export golnxDropped

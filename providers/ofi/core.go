@@ -1,8 +1,10 @@
 package ofi
 
 /*
+#include <stdlib.h>
 #include "shim.h"
 #include "signals.h"
+#include "atomic.h"
 
 */
 import "C"
@@ -30,6 +32,8 @@ type Options struct {
 	// OpenCQ is called in place of the opening of a rail's CQ, which it does with a
 	// size; nil opens it with CQSize.
 	OpenCQ func(rail, size int, open func(size int) error) error
+	// Setup is called for each rail's endpoint before it is enabled; it may be nil.
+	Setup func(rail int, ep *Endpoint) error
 }
 
 func (o Options) withDefaults() Options {
@@ -77,6 +81,7 @@ type Core struct {
 	rx, tx         []unsafe.Pointer // chunks
 	freeRx, freeTx []providers.Slot
 	usedRx         int
+	atomic         *C.struct_gx_atomic // scratch; nil before the first atomic
 }
 
 var (
@@ -137,6 +142,8 @@ func (c *Core) Close() error {
 		return nil
 	}
 	c.c.closing = true
+	C.free(unsafe.Pointer(c.atomic))
+	c.atomic = nil
 	var errs []error
 	kept := false
 	for _, r := range slices.Backward(c.rails) {
@@ -334,6 +341,9 @@ func (c *Core) Whose(slot providers.Slot) uint64 {
 func (c *Core) Send(rail int, op *providers.SendOp) error {
 	r, tx := handle(unsafe.Pointer(c.rails[rail].c)), handle(unsafe.Pointer(c.txAt(op.Slot)))
 	dest, tag, data, flags := C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.uint64_t(op.Flags)
+	if op.Flags&providers.FlagMsg != 0 {
+		return c.sendMsg(r, tx, op)
+	}
 	if op.Count == 1 {
 		return hot("fi_tsend", int(C.gx_send(r, handle(op.IOV[0].Base), C.size_t(op.IOV[0].Len), dest, tag, data, flags, tx)))
 	}
@@ -357,11 +367,6 @@ func (c *Core) SendStaged(rail, n int) (int, error) {
 		return n, nil
 	}
 	return taken, hot("fi_tsend", int(c.c.refused))
-}
-
-// Probe implements [providers.Prober].
-func (c *Core) Probe(rail int, dest uint64) error {
-	return hot("fi_inject", int(C.gx_probe(handle(unsafe.Pointer(c.rails[rail].c)), C.uint64_t(dest))))
 }
 
 // Lane implements [providers.Laner].

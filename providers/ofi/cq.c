@@ -21,7 +21,7 @@ int gx_grow_ring(struct gx_core *core)
 
 // A place in the ring for the completion of hdr. The ring grows rather than
 // refuse: providers drop a completion that is refused.
-static struct gx_comp *next_comp(struct gx_rail *rail, struct gx_hdr *hdr)
+static struct gx_comp *next_comp(struct gx_rail *rail, const struct gx_hdr *hdr)
 {
 	struct gx_core *core = rail->core;
 	struct gx_comp *comp;
@@ -38,13 +38,21 @@ static struct gx_comp *next_comp(struct gx_rail *rail, struct gx_hdr *hdr)
 	return comp;
 }
 
+// Stands for the operations of peers, which have no context of ours.
+static struct gx_hdr remote = { .kind = GX_REMOTE };
+
+// For the target side of RMA the context is the initiator's number, not a pointer of
+// ours.
 static struct gx_hdr *hdr_of(void *context, uint64_t flags)
 {
-	// For the target side of RMA the context is the initiator's number, not
-	// a pointer of ours.
-	if (flags & (FI_REMOTE_READ | FI_REMOTE_WRITE))
-		return NULL;
-	return context;
+	return flags & (FI_REMOTE_READ | FI_REMOTE_WRITE) ? NULL : context;
+}
+
+// Of the completions of peers' operations, only those with remote CQ data concern
+// anybody. shm says nothing else of them, rxm that it was a write.
+static bool from_peer(uint64_t flags)
+{
+	return (flags & FI_REMOTE_CQ_DATA) && !(flags & FI_RECV);
 }
 
 static ssize_t cq_write(struct fid_peer_cq *cq, void *context, uint64_t flags,
@@ -52,7 +60,7 @@ static ssize_t cq_write(struct fid_peer_cq *cq, void *context, uint64_t flags,
 			fi_addr_t src)
 {
 	struct gx_rail *rail = gx_container(cq, struct gx_rail, peer_cq);
-	struct gx_hdr *hdr = hdr_of(context, flags);
+	struct gx_hdr *hdr = from_peer(flags) ? &remote : hdr_of(context, flags);
 	struct gx_comp *comp;
 
 	(void) buf;

@@ -88,13 +88,6 @@ void gx_unfetch(uintptr_t slot)
 	rx->fetched = false;
 }
 
-ssize_t gx_probe(uintptr_t rail, uint64_t dest)
-{
-	static const char none;
-
-	return fi_inject(((struct gx_rail *) rail)->ep, &none, 0, dest);
-}
-
 // Gives an unexpected message its buffers; they stand in rx->iov.
 int gx_start(uintptr_t slot)
 {
@@ -106,6 +99,8 @@ int gx_start(uintptr_t slot)
 	ret = gx_fit(rx, rail, rx->entry.msg_size);
 	if (ret)
 		return ret;
+	if (rx->entry.flags & FI_MSG)
+		return rail->peer_srx.peer_ops->start_msg(&rx->entry);
 	return rail->peer_srx.peer_ops->start_tag(&rx->entry);
 }
 

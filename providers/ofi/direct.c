@@ -108,7 +108,7 @@ static void completed(struct gx_rail *rail, struct fi_cq_tagged_entry *e, fi_add
 		return;
 	(void) gx_cq_owner_ops.write(&rail->peer_cq, e->op_context, e->flags, e->len,
 				     e->buf, e->data, e->tag, src);
-	if (core->tail == before || rx->hdr.kind != GX_RX)
+	if (core->tail == before || last(core)->kind != GX_RX)
 		return;
 	if (rx->spill_len && e->len > rx->posted)
 		truncated(rail, last(core), rx, e->len);
@@ -123,11 +123,11 @@ static bool failed(struct gx_rail *rail)
 
 	if (fi_cq_readerr(rail->cq, &err, 0) != 1)
 		return false;
-	if (!err.op_context || taken(err.op_context, err.flags, err.err))
+	if (taken(err.op_context, err.flags, err.err))
 		return true;
 	(void) gx_cq_writeerr(&rail->peer_cq, &err);
 	rx = err.op_context;
-	if (core->tail == before || rx->hdr.kind != GX_RX)
+	if (core->tail == before || last(core)->kind != GX_RX)
 		return true;
 	if (err.err == FI_ETRUNC)
 		truncated(rail, last(core), rx, rx->posted + rx->spill_len + err.olen);
@@ -154,7 +154,7 @@ static bool taken(void *context, uint64_t flags, int err)
 {
 	struct gx_taken *one = context;
 
-	if (!one || (flags & (FI_REMOTE_READ | FI_REMOTE_WRITE)) || one->hdr.kind != GX_TAKEN)
+	if (!one || !(flags & FI_RECV) || one->hdr.kind != GX_TAKEN)
 		return false;
 	one->done = true;
 	one->err = err;

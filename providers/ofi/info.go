@@ -81,10 +81,11 @@ func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 	defer C.fi_freeinfo(list)
 
 	var infos []*Info
+	levels := rmaLevels(ask)
 	seen := map[string]bool{}
 	for c := list; c != nil; c = c.next {
 		info := newInfo(c, traits)
-		info.Hints = ask
+		info.Hints, info.Levels = ask, levels
 		if ask.Caps&C.FI_PEER == 0 {
 			direct(info, traits)
 		}
@@ -121,22 +122,28 @@ func setHints(c *C.struct_fi_info, ask *fiinfo.Info) {
 
 func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
 	info := &Info{Info: providers.Info{
-		Provider:   C.GoString(c.fabric_attr.prov_name),
-		Fabric:     C.GoString(c.fabric_attr.name),
-		Domain:     C.GoString(c.domain_attr.name),
-		AddrFormat: providers.AddrFormat(c.addr_format),
-		Addr:       C.GoBytes(c.src_addr, C.int(c.src_addrlen)),
-		Caps:       providers.Caps(c.caps),
-		Mode:       uint64(c.mode),
-		MRMode:     providers.MRMode(c.domain_attr.mr_mode),
-		MsgOrder:   uint64(c.tx_attr.msg_order & c.rx_attr.msg_order),
-		InjectSize: uint64(c.tx_attr.inject_size),
-		MaxMsgSize: uint64(c.ep_attr.max_msg_size),
-		IOVLimit:   min(providers.MaxIOV, int(c.tx_attr.iov_limit), int(c.rx_attr.iov_limit)),
-		TxSize:     uint64(c.tx_attr.size),
-		CQDataSize: uint64(c.domain_attr.cq_data_size),
-		NodeLocal:  traits.NodeLocal,
+		Provider:       C.GoString(c.fabric_attr.prov_name),
+		Fabric:         C.GoString(c.fabric_attr.name),
+		Domain:         C.GoString(c.domain_attr.name),
+		AddrFormat:     providers.AddrFormat(c.addr_format),
+		Addr:           C.GoBytes(c.src_addr, C.int(c.src_addrlen)),
+		Caps:           providers.Caps(c.caps),
+		Mode:           uint64(c.mode),
+		MRMode:         providers.MRMode(c.domain_attr.mr_mode),
+		MsgOrder:       uint64(c.tx_attr.msg_order & c.rx_attr.msg_order),
+		InjectSize:     uint64(c.tx_attr.inject_size),
+		MaxMsgSize:     uint64(c.ep_attr.max_msg_size),
+		IOVLimit:       min(providers.MaxIOV, int(c.tx_attr.iov_limit), int(c.rx_attr.iov_limit)),
+		MRKeySize:      int(c.domain_attr.mr_key_size),
+		TxSize:         uint64(c.tx_attr.size),
+		CQDataSize:     uint64(c.domain_attr.cq_data_size),
+		NodeLocal:      traits.NodeLocal,
+		NICAtomics:     traits.NICAtomics,
+		FetchToConfirm: traits.FetchToConfirm,
 	}}
+	if info.Caps&providers.CapRMA != 0 {
+		info.RMAIOVLimit = min(providers.MaxIOV, int(c.tx_attr.rma_iov_limit))
+	}
 	info.NIC = nicOf(c, info.Domain)
 	info.FetchAbove = traits.Eager
 	if n, err := strconv.ParseUint(os.Getenv(traits.EagerEnv), 10, 64); err == nil && traits.Eager > 0 {

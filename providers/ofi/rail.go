@@ -22,7 +22,8 @@ type rail struct {
 	cq     *PeerCQ
 	srx    *PeerSRX
 	ep     *Endpoint
-	keep   bool // the endpoint could not be enabled and must not be closed
+	cntrs  *PeerCounters // nil if the provider counts nothing remote
+	keep   bool          // the endpoint could not be enabled and must not be closed
 }
 
 // openRail opens everything a rail needs, or nothing. A rail that it answers with
@@ -73,12 +74,27 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.ep, err = openEndpoint(r.domain, info, r.c); err != nil {
 		return r, err
 	}
+	refused := r.setup(info, opts)
 	if err = r.ep.enable(r.av); err != nil && !opts.Direct {
 		// In 2.1 closing it takes our SRX for the provider's own and frees it
 		// (shm), or trips over what enabling has not made (rxm).
 		r.keep = true
 	}
-	return r, err
+	return r, errors.Join(refused, err)
+}
+
+// setup does what has to be done before the endpoint is enabled. If it cannot, the
+// endpoint is enabled all the same, so that it can be closed.
+func (r *rail) setup(info *Info, opts Options) (err error) {
+	if countsRemotely(info) {
+		if r.cntrs, err = openPeerCounters(r.domain, r.c); err != nil {
+			return err
+		}
+	}
+	if opts.Setup != nil {
+		return opts.Setup(int(r.c.index), r.ep)
+	}
+	return nil
 }
 
 // close closes what is open. With the endpoint closed nothing calls back any more,
@@ -87,7 +103,7 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 // A domain that refuses is left to libfabric: rxm 2.1 forgets registrations when
 // a peer ends in the middle of a rendezvous, and its domain stays busy then.
 func (r *rail) close() error {
-	if r.keep {
+	if r.keep || r.c == nil {
 		return nil
 	}
 	if r.ep != nil {
@@ -95,7 +111,7 @@ func (r *rail) close() error {
 			return err
 		}
 	}
-	var errs []error
+	errs := []error{r.cntrs.Close()}
 	if r.srx != nil {
 		errs = append(errs, r.srx.Close())
 	}
@@ -112,8 +128,8 @@ func (r *rail) close() error {
 	if r.c != nil {
 		C.gx_sink_close(r.c)
 		C.gx_taken_free(r.c)
-		C.gx_rail_free(r.c)
-		r.c = nil
 	}
+	C.gx_rail_free(r.c)
+	*r = rail{info: r.info} // closing again does nothing
 	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 #include <rdma/providers/fi_peer.h>
 
@@ -27,7 +28,7 @@
 #define GX_SMALL 64       // bytes of a receive that lies in its entry
 #define GX_COLD 256       // rounds of gx_spin between those that drive all rails
 
-enum gx_kind { GX_TX = 1, GX_RX = 2, GX_TAKEN = 255 }; // the last of gx_take
+enum gx_kind { GX_TX = 1, GX_RX = 2, GX_REMOTE = 3, GX_TAKEN = 4 }; // the last of gx_take
 
 // States of a receive entry, as bits.
 enum {
@@ -140,6 +141,8 @@ struct gx_core {
 	struct gx_tx **tx;
 	uint32_t rx_chunks, tx_chunks, max_rx_chunks, max_tx_chunks;
 	struct iovec iov[GX_IOV];
+	void *desc[GX_IOV];            // of iov, for RMA
+	struct fi_rma_iov remote[GX_IOV];
 	struct gx_lane lane;
 	struct gx_staged staged[GX_BATCH];
 	int64_t refused; // why gx_send_staged stopped
@@ -161,6 +164,14 @@ ssize_t gx_send(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
 		uint64_t tag, uint64_t data, uint64_t flags, uintptr_t tx);
 ssize_t gx_sendv(uintptr_t rail, size_t count, uint64_t dest, uint64_t tag,
 		 uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_rma(uintptr_t rail, bool write, uintptr_t buf, size_t len, uintptr_t desc,
+	       uint64_t dest, uint64_t addr, uint64_t key, uintptr_t tx);
+ssize_t gx_rmamsg(uintptr_t rail, bool write, size_t count, size_t remote_count,
+		  uint64_t dest, uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_send_msg(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
+		    uint64_t data, uint64_t flags, uintptr_t tx);
+ssize_t gx_sendv_msg(uintptr_t rail, size_t count, uint64_t dest, uint64_t data,
+		     uint64_t flags, uintptr_t tx);
 uint32_t gx_send_staged(uintptr_t rail, uint32_t n);
 ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);

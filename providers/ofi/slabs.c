@@ -1,5 +1,6 @@
 // Slabs of operations, and the rails that share them.
 #include "internal.h"
+#include "option.h"
 
 struct gx_core *gx_core_new(uint32_t id, uint32_t max_rx_chunks, uint32_t max_tx_chunks)
 {
@@ -90,6 +91,8 @@ static struct fi_ops fid_ops = {
 static struct fi_ops_ep ep_ops = {
 	.size = sizeof(struct fi_ops_ep),
 	.cancel = no_cancel,
+	.getopt = gx_srx_getopt,
+	.setopt = gx_srx_setopt,
 };
 
 struct gx_rail *gx_rail_new(struct gx_core *core, uint32_t iov_limit)

@@ -109,6 +109,26 @@ static struct gx_rx *take_lane(struct gx_rail *rail, struct fi_peer_match_attr *
 	return gx_rx_at(rail->core, slot);
 }
 
+// Gives the provider the entry for a message: with the buffers of the receive that it
+// met, or an empty one that Go has put into its queue.
+static int hand_out(struct gx_rx *rx, struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
+		    uint64_t kind, bool posted, struct fi_peer_rx_entry **out)
+{
+	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
+
+	init_entry(rx, srx, attr, kind);
+	*out = &rx->entry;
+	if (!posted) {
+		rx->entry.count = 0;
+		rx->posted = 0;
+		rx->hdr.state = GX_UNEXPECTED;
+		return -FI_ENOENT;
+	}
+	rx->hdr.state = 0;
+	(void) gx_fit(rx, rail, attr->msg_size);
+	return 0;
+}
+
 // rxm takes every answer but "no match" for an entry, so Go always finds one.
 static int get_tag(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 		   struct fi_peer_rx_entry **out)
@@ -122,36 +142,19 @@ static int get_tag(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 				   attr->msg_size, attr->tag);
 		rx = gx_rx_at(rail->core, (uint32_t) (found >> 1));
 	}
-	init_entry(rx, srx, attr, FI_TAGGED);
-	*out = &rx->entry;
-	if (!(found & 1)) {
-		rx->entry.count = 0;
-		rx->posted = 0;
-		rx->hdr.state = GX_UNEXPECTED;
-		return -FI_ENOENT;
-	}
-	rx->hdr.state = 0;
-	(void) gx_fit(rx, rail, attr->msg_size);
-	return 0;
+	return hand_out(rx, srx, attr, FI_TAGGED, found & 1, out);
 }
 
-// Untagged messages have no receiver: they go into a spill and are dropped.
 static int get_msg(struct fid_peer_srx *srx, struct fi_peer_match_attr *attr,
 		   struct fi_peer_rx_entry **out)
 {
 	struct gx_rail *rail = gx_container(srx, struct gx_rail, peer_srx);
-	struct gx_rx *rx = gx_rx_at(rail->core, golnxStray(rail->core->id, rail->index, attr->addr));
+	uint64_t found = golnxMatchMsg(rail->core->id, rail->index, attr->addr, attr->msg_size);
 
-	init_entry(rx, srx, attr, FI_MSG);
-	*out = &rx->entry;
-	rx->entry.count = 0;
-	rx->posted = 0;
-	rx->hdr.state = 0;
-	(void) gx_fit(rx, rail, attr->msg_size);
-	return 0;
+	return hand_out(gx_rx_at(rail->core, (uint32_t) (found >> 1)), srx, attr, FI_MSG, found & 1, out);
 }
 
-// Go put the entry into its queue when get_tag found no match. A message that is
+// Go put the entry into its queue when get_tag or get_msg found no match. A message that is
 // not safe with its sender is fetched now: its connection is there while the
 // provider deals with it. Where that cannot begin Go tries again. One of an unknown
 // sender stays, for a provider can only say whose it is as long as it has it.

@@ -21,8 +21,8 @@ func (r *receiver) Match(int, uint64, uint64, uint64) (providers.Slot, bool) {
 	r.core.SetBuffers(slot, r.iov[:])
 	return slot, true
 }
-func (*receiver) Stray(int, uint64) providers.Slot { return 0 }
-func (*receiver) Dropped(providers.Slot)           {}
+func (*receiver) MatchMsg(int, uint64, uint64) (providers.Slot, bool) { return 0, true }
+func (*receiver) Dropped(providers.Slot)                              {}
 
 // A message costs no allocation once the pools are filled.
 func TestNoAllocation(t *testing.T) {

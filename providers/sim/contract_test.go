@@ -338,6 +338,28 @@ func TestProbe(t *testing.T) {
 	})
 }
 
+// An untagged message meets no tagged receive. The plain owner receives it into nothing.
+func TestUntagged(t *testing.T) {
+	onKinds(t, func(t *testing.T, p *pair) {
+		p.recv(p.toA, 0, ^uint64(0))
+		for i, size := range []int{0, 8, 5000, 300_000} {
+			data := uint64(size)
+			p.send(providers.SendOp{Data: data, Flags: providers.FlagMsg | providers.FlagRemoteCQData}, noise(1, size))
+			a, b := p.ends(1, 1)
+			require.Equal(t, i+1, p.b.Strays)
+			require.Equal(t, uint64(providers.FlagMsg|providers.FlagSend), a[0].Flags)
+			require.Zero(t, a[0].Err)
+			require.Equal(t, uint64(providers.FlagMsg|providers.FlagRecv|providers.FlagRemoteCQData), b[0].Flags)
+			require.Equal(t, data, b[0].Data)
+			require.Zero(t, b[0].Len)
+			require.Equal(t, uint64(size), b[0].Olen)
+		}
+		p.send(providers.SendOp{Flags: providers.FlagMsg}, noise(1, 4), noise(2, 4))
+		_, b := p.ends(1, 1)
+		require.Equal(t, uint64(8), b[0].Olen)
+	})
+}
+
 // An address that is removed can be inserted again.
 func TestRemove(t *testing.T) {
 	onKinds(t, func(t *testing.T, p *pair) {

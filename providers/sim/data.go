@@ -33,8 +33,8 @@ func (c *Core) Send(rail int, op *providers.SendOp) error {
 	tx.state = held
 	r.queued++
 	m := f.message()
-	m.size, m.data, m.flags = size, op.Data, providers.FlagTagged|op.Flags&providers.FlagRemoteCQData
-	m.op = txRef{tag: op.Tag, slot: op.Slot, gen: tx.gen}
+	m.op = txRef{tag: op.Tag, slot: op.Slot, gen: tx.gen, msg: op.Flags&providers.FlagMsg != 0}
+	m.size, m.data, m.flags = size, op.Data, m.op.kind()|op.Flags&providers.FlagRemoteCQData
 	m.iov, m.count = op.IOV, op.Count
 	if op.Flags&providers.FlagInject != 0 {
 		m.capture()
@@ -59,7 +59,7 @@ func (c *Core) Probe(rail int, dest uint64) error {
 		return ErrDown
 	}
 	m := f.message()
-	m.flags = providers.FlagMsg
+	m.op.msg, m.flags, m.probe = true, providers.FlagMsg, true
 	c.transmit(r, m, dest)
 	return nil
 }
@@ -152,7 +152,7 @@ func (c *Core) sent(r *rail, d *due) {
 	r.queued--
 	c.tx[d.op.slot].state = over
 	c.ring.push(providers.Completion{
-		Flags: providers.FlagTagged | providers.FlagSend,
+		Flags: d.op.kind() | providers.FlagSend,
 		Tag:   d.op.tag,
 		Src:   providers.NoAddr,
 		Slot:  d.op.slot,
@@ -167,14 +167,14 @@ func (c *Core) sent(r *rail, d *due) {
 func (c *Core) received(r *rail, m *message) {
 	src := r.av.find(m.from.addr)
 	var slot providers.Slot
-	posted := m.untagged()
-	if posted {
-		slot = c.owner.Stray(r.index, src)
+	var posted bool
+	if m.op.msg {
+		slot, posted = c.owner.MatchMsg(r.index, src, m.size)
 	} else {
 		slot, posted = c.owner.Match(r.index, src, m.size, m.op.tag)
 	}
 	if int(slot) >= len(c.rx) || c.rx[slot].state != taken {
-		c.fabric.breached("Match or Stray answered receive entry %d, which was not taken with AllocRx or has a message", slot)
+		c.fabric.breached("Match or MatchMsg answered receive entry %d, which was not taken with AllocRx or has a message", slot)
 		c.drop(m)
 		return
 	}

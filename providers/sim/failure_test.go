@@ -213,7 +213,7 @@ func TestLimits(t *testing.T) {
 type badOwner struct{ slot providers.Slot }
 
 func (o badOwner) Match(int, uint64, uint64, uint64) (providers.Slot, bool) { return o.slot, true }
-func (badOwner) Stray(int, uint64) providers.Slot                           { return 0 }
+func (badOwner) MatchMsg(int, uint64, uint64) (providers.Slot, bool)        { return 0, true }
 func (badOwner) Dropped(providers.Slot)                                     {}
 
 // Every breach of the contract is reported and harms nothing.

@@ -108,6 +108,15 @@ type txRef struct {
 	tag  uint64
 	slot providers.Slot
 	gen  uint16
+	msg  bool // untagged
+}
+
+// kind is the flag of its completion.
+func (t txRef) kind() uint64 {
+	if t.msg {
+		return providers.FlagMsg
+	}
+	return providers.FlagTagged
 }
 
 // tell leaves something for the owner; Fabric.mu is held.
@@ -118,7 +127,7 @@ func (r *rail) tell(d due) {
 
 // end completes the send of a message; Fabric.mu is held.
 func (r *rail) end(m *message, err fierr.Errno) {
-	if !m.untagged() {
+	if !m.probe {
 		r.tell(due{kind: sent, op: m.op, err: err})
 	}
 }

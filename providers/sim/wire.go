@@ -37,6 +37,8 @@ type message struct {
 	arrives int64
 	// downs of both rails, summed up, at departure
 	downs int
+	// probe is set if its send completes nowhere
+	probe bool
 	// void is set if it will not leave any more
 	void bool
 	// The bytes are in the sender's buffers until they have left.
@@ -71,9 +73,6 @@ func (m *message) capture() {
 func (m *message) letGo() {
 	m.iov, m.count = [providers.MaxIOV]providers.IOVec{}, 0
 }
-
-// untagged messages are probes; their sends complete nowhere.
-func (m *message) untagged() bool { return m.flags&providers.FlagMsg != 0 }
 
 func bytesOf(b providers.IOVec) []byte { return unsafe.Slice((*byte)(b.Base), b.Len) }
 

@@ -1,6 +1,7 @@
 package intercept
 
 import (
+	"golnx/providers"
 	"golnx/providers/fiinfo"
 	"golnx/rail"
 )
@@ -93,6 +94,26 @@ func (r *RMA) Len() int { return total(r.IOV) }
 // RemoteIOV is struct fi_rma_iov.
 type RemoteIOV struct{ Addr, Len, Key uint64 }
 
+// Atomic is an atomic operation on remote memory (fi_atomic(3)).
+type Atomic struct {
+	Op Op
+	To *Remote
+	// Do is the operation and Type the elements' type (enum fi_op and fi_datatype).
+	Do   providers.AtomicOp
+	Type providers.Datatype
+	// Operands are the elements to do it with, Compare what to compare with. Result is
+	// filled with what was there before, when it completes.
+	Operands, Compare, Result [][]byte
+	// Remote is what it is done to, with lengths in bytes.
+	Remote []RemoteIOV
+	Flags  uint64
+	// Context comes back in the completion.
+	Context any
+}
+
+// Len is the number of bytes that are changed or fetched there.
+func (a *Atomic) Len() int { return max(total(a.Operands), total(a.Result)) }
+
 // Completion is the end of an operation.
 type Completion struct {
 	Entry
@@ -113,6 +134,8 @@ type Entry struct {
 	Data uint64
 	// Src is the sender, ^0 if it is not in the AV.
 	Src uint64
+	// Off is where in the buffer of a multi-receive the message begins.
+	Off int
 }
 
 // GetInfo is a call of fi_getinfo(3).

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"golnx/providers/fierr"
 )
 
 // Base does what an operation does without hooks.
 type Base struct {
-	Send func(*Send) error
-	Recv func(*Recv) error
-	RMA  func(*RMA) error
+	Send   func(*Send) error
+	Recv   func(*Recv) error
+	RMA    func(*RMA) error
+	Atomic func(*Atomic) error
 }
 
 // Chain is the hooks of all consumers for one rail, composed once. An operation that
@@ -22,9 +24,11 @@ type Chain struct {
 	Send [NumOps]func(*Send) error
 	Recv [NumOps]func(*Recv) error
 	RMA  [NumOps]func(*RMA) error
-	// Complete runs all Complete hooks, the last consumer's first. Its error is that
-	// of a hook which panicked.
-	Complete func(*Completion) error
+	// Atomic are the atomic operations.
+	Atomic [NumOps]func(*Atomic) error
+	// Complete runs the Complete hooks for what this side starts, CompleteRecv for
+	// receives, the last consumer's first. The error is that of a hook which panicked.
+	Complete, CompleteRecv func(*Completion) error
 }
 
 // NewChain composes the hooks of a rail around what base does. A consumer that comes
@@ -37,16 +41,36 @@ func NewChain(hooks []*Hooks, r *Rail, base Base) *Chain {
 			c.Send[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Send] { return hook[Send](o.send(h)) }, base.Send)
 		case o.recv != nil:
 			c.Recv[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Recv] { return hook[Recv](o.recv(h)) }, base.Recv)
+		case o.atomic != nil:
+			c.Atomic[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[Atomic] { return hook[Atomic](o.atomic(h)) }, base.Atomic)
 		default:
 			c.RMA[op] = wrap(hooks, r, o.name, func(h *Hooks) hook[RMA] { return hook[RMA](o.rma(h)) }, base.RMA)
 		}
 	}
 	for _, h := range hooks {
-		if h.Complete != nil {
+		if h.Complete == nil {
+			continue
+		}
+		starts, receives := h.completes()
+		if starts {
 			c.Complete = c.completion(h, c.Complete)
+		}
+		if receives {
+			c.CompleteRecv = c.completion(h, c.CompleteRecv)
 		}
 	}
 	return c
+}
+
+// completes says of what Complete is told.
+func (h *Hooks) completes() (starts, receives bool) {
+	for _, o := range operations {
+		starts = starts || o.send != nil && o.send(h) != nil || o.rma != nil && o.rma(h) != nil ||
+			o.atomic != nil && o.atomic(h) != nil
+		receives = receives || o.recv != nil && o.recv(h) != nil
+	}
+	all := !starts && !receives
+	return starts || all, receives || all
 }
 
 // completion puts a consumer before those that were registered earlier.
@@ -80,11 +104,42 @@ func Reads(hooks []*Hooks, e *Endpoint, name string, slot func(*Hooks) ReadFunc,
 			next = base
 		}
 		fn = func(entries []Entry) (n int, err error) {
-			defer caught(&err, h.Name, name)
-			return f(e, entries, next)
+			r := readings.Get().(*reading)
+			r.next, r.n = next, 0
+			defer r.done(&n, &err, h.Name, name)
+			return f(e, entries, r.call)
 		}
 	}
 	return fn
+}
+
+// reading is a hook's call of next on its way. Entries that next has answered are gone
+// from the queue: when the hook panics then, they are answered all the same.
+type reading struct {
+	next func([]Entry) (int, error)
+	n    int
+	call func([]Entry) (int, error)
+}
+
+var readings = sync.Pool{New: func() any {
+	r := new(reading)
+	r.call = func(entries []Entry) (n int, err error) {
+		if r.next == nil {
+			return 0, fmt.Errorf("next was called after its hook had returned: %w", fierr.EOpBadState)
+		}
+		n, err = r.next(entries)
+		r.n = n
+		return n, err
+	}
+	return r
+}}
+
+func (r *reading) done(n *int, err *error, consumer, op string) {
+	if v := recover(); v != nil {
+		*n, *err = r.n, &PanicError{consumer, op, v, debug.Stack()}
+	}
+	r.next = nil
+	readings.Put(r)
 }
 
 // OpenCQ runs the CQOpen hooks of a rail around base.

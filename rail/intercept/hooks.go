@@ -29,15 +29,23 @@ type Hooks struct {
 	// Remote memory access (fi_rma(3)).
 	Read, ReadV, ReadMsg                                             RMAFunc
 	Write, WriteV, WriteMsg, InjectWrite, WriteData, InjectWriteData RMAFunc
+	// Atomic operations (fi_atomic(3)).
+	Atomic, AtomicV, AtomicMsg, InjectAtomic        AtomicFunc
+	FetchAtomic, FetchAtomicV, FetchAtomicMsg       AtomicFunc
+	CompareAtomic, CompareAtomicV, CompareAtomicMsg AtomicFunc
 
 	// Complete sees each operation that was accepted when it has ended, on its way to
 	// the CQ or to a blocked call, and may change it. It comes exactly once, also for
-	// operations without a completion in the CQ. Consumers are called in the opposite
-	// order, so that each finds the Context that it had put in.
+	// operations without a completion in the CQ; of a multi-receive for each message,
+	// the last time with FI_MULTI_RECV in Flags. Consumers are called in the opposite
+	// order, so that each finds the Context that it had put in. A consumer that hooks
+	// no receives is not told of receives, one that hooks nothing else is told of
+	// nothing else, and one that hooks no operation is told of all.
 	Complete func(r *Rail, c *Completion)
 
 	// CQRead and CQWait are CQ.Read and CQ.Wait (fi_cq_read(3), fi_cq_sread(3)). They
-	// run without a lock.
+	// run without a lock. One that panics after next has answered entries makes the
+	// call answer them, and an error.
 	CQRead, CQWait ReadFunc
 
 	// GetInfo is fi_getinfo(3), once for each provider that a link asks for. Hooks
@@ -58,8 +66,9 @@ type Hooks struct {
 
 // The operations' functions.
 type (
-	SendFunc func(r *Rail, c *Send, next func(*Send) error) error
-	RecvFunc func(r *Rail, c *Recv, next func(*Recv) error) error
-	RMAFunc  func(r *Rail, c *RMA, next func(*RMA) error) error
-	ReadFunc func(e *Endpoint, entries []Entry, next func([]Entry) (int, error)) (int, error)
+	SendFunc   func(r *Rail, c *Send, next func(*Send) error) error
+	RecvFunc   func(r *Rail, c *Recv, next func(*Recv) error) error
+	RMAFunc    func(r *Rail, c *RMA, next func(*RMA) error) error
+	AtomicFunc func(r *Rail, c *Atomic, next func(*Atomic) error) error
+	ReadFunc   func(e *Endpoint, entries []Entry, next func([]Entry) (int, error)) (int, error)
 )

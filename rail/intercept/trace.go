@@ -28,8 +28,12 @@ func Trace(w io.Writer) *Hooks {
 	return &Hooks{
 		Name: "trace",
 		GetInfo: func(c *GetInfo, next func(*GetInfo) error) error {
+			asked := "no hints"
+			if c.Hints != nil {
+				asked = fmt.Sprintf("caps %v", c.Hints.Caps)
+			}
 			err := next(c)
-			say("getinfo of %s with caps %v: %d answers, error %v", c.Provider, c.Hints.Caps, len(c.Results), err)
+			say("getinfo of %s with %s: %d answers, error %v", c.Provider, asked, len(c.Results), err)
 			for _, r := range c.Results {
 				say("  %s, domain %s, fabric %s", r.Fabric.Provider, r.Domain.Name, r.Fabric.Name)
 			}

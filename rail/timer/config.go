@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"golnx/internal/ranks"
+	"golnx/rail/timer/nic"
 )
 
 // Config says what is recorded, and where. FromEnv makes one of the INTERCEPT_TIMER_
@@ -70,6 +72,24 @@ func FromEnv(lookup func(string) (string, bool)) (*Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Check says whether the NICs that NICDevices names are there; nil sources are
+// nic.All(""). New does it, too.
+func (c *Config) Check(sources []nic.Source) error {
+	if !c.NIC || len(c.NICDevices) == 0 {
+		return nil
+	}
+	if sources == nil {
+		sources = nic.All("")
+	}
+	all := devices(sources)
+	for _, p := range c.NICDevices {
+		if !slices.ContainsFunc(all, func(name string) bool { return matches([]string{p}, name) }) {
+			return fmt.Errorf("%s=%s: there is no NIC %q with counters: there are %s", nicDevKnob, strings.Join(c.NICDevices, ","), p, strings.Join(all, ", "))
+		}
+	}
+	return nil
 }
 
 // Knobs answers the variables that make this configuration, defaults too.

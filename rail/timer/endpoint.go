@@ -31,11 +31,11 @@ type endpoint struct {
 
 // timing is the part that a rank which records no operations does without.
 type timing struct {
-	slots slots
-	ring  *ring
-	// records says for each rail whether operations on it are recorded. Rail -1, the
-	// link as a whole, is first.
-	records []bool
+	slots    slots
+	ring     *ring
+	minBytes int
+	// leftOut has the bits of the rails whose operations are not recorded.
+	leftOut uint64
 	last    pair // the pair of the last operation
 	link    uint32
 	links   map[pair]uint32
@@ -61,11 +61,12 @@ func newEndpoint(r *Recorder, e *intercept.Endpoint) *endpoint {
 	if !r.cfg.recordsOps() {
 		return ep
 	}
-	ep.timing = &timing{ring: newRing(r.ringSize), links: map[pair]uint32{}}
+	ep.timing = &timing{ring: newRing(r.ringSize), minBytes: int(r.cfg.OpsMinBytes), links: map[pair]uint32{}}
 	ep.slots = newSlots(ep, r.slotCount)
-	ep.records = append(ep.records, true)
 	for _, rail := range e.Rails {
-		ep.records = append(ep.records, matches(r.cfg.OpsNIC, rail.Device))
+		if !matches(r.cfg.OpsNIC, rail.Device) {
+			ep.leftOut |= 1 << uint(rail.Index)
+		}
 	}
 	return ep
 }
@@ -73,7 +74,7 @@ func newEndpoint(r *Recorder, e *intercept.Endpoint) *endpoint {
 // claim answers a slot for an operation. If it is not to be timed there is none, and the
 // operation counts in missing once it is accepted.
 func (ep *endpoint) claim(rail *intercept.Rail, to *intercept.Remote, bytes int) (s *slot, missing *atomic.Uint64) {
-	if i := rail.Index + 1; bytes < ep.rec.minBytes || uint(i) < uint(len(ep.records)) && !ep.records[i] {
+	if bytes < ep.minBytes || ep.leftOut>>uint(rail.Index)&1 != 0 { // the link as a whole, -1, never is
 		return nil, &ep.skipped
 	}
 	if ep.rec.off.Load() {

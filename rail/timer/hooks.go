@@ -25,19 +25,32 @@ func (r *Recorder) Hooks() *intercept.Hooks {
 	h.Send, h.SendV, h.SendMsg, h.SendData, h.Inject, h.InjectData = r.send, r.send, r.send, r.send, r.send, r.send
 	h.Read, h.ReadV, h.ReadMsg = r.rma, r.rma, r.rma
 	h.Write, h.WriteV, h.WriteMsg, h.InjectWrite, h.WriteData, h.InjectWriteData = r.rma, r.rma, r.rma, r.rma, r.rma, r.rma
+	h.Atomic, h.AtomicV, h.AtomicMsg, h.InjectAtomic = r.atomic, r.atomic, r.atomic, r.atomic
+	h.FetchAtomic, h.FetchAtomicV, h.FetchAtomicMsg = r.atomic, r.atomic, r.atomic
+	h.CompareAtomic, h.CompareAtomicV, h.CompareAtomicMsg = r.atomic, r.atomic, r.atomic
 	h.Complete = r.complete
 	return h
 }
 
 func (r *Recorder) send(rail *intercept.Rail, c *intercept.Send, next func(*intercept.Send) error) error {
-	t := r.begin(rail, c.To, c.Len(), c.Op, c.Tag, &c.Context)
+	var t try
+	r.begin(&t, rail, c.To, c.Len(), c.Op, c.Tag, &c.Context)
 	err := next(c)
 	t.answered(err)
 	return err
 }
 
 func (r *Recorder) rma(rail *intercept.Rail, c *intercept.RMA, next func(*intercept.RMA) error) error {
-	t := r.begin(rail, c.To, c.Len(), c.Op, 0, &c.Context)
+	var t try
+	r.begin(&t, rail, c.To, c.Len(), c.Op, 0, &c.Context)
+	err := next(c)
+	t.answered(err)
+	return err
+}
+
+func (r *Recorder) atomic(rail *intercept.Rail, c *intercept.Atomic, next func(*intercept.Atomic) error) error {
+	var t try
+	r.begin(&t, rail, c.To, c.Len(), c.Op, 0, &c.Context)
 	err := next(c)
 	t.answered(err)
 	return err
@@ -54,21 +67,20 @@ type try struct {
 }
 
 // begin puts a slot in place of the context, and starts the time.
-func (r *Recorder) begin(rail *intercept.Rail, to *intercept.Remote, bytes int, op intercept.Op, tag uint64, context *any) (t try) {
+func (r *Recorder) begin(t *try, rail *intercept.Rail, to *intercept.Remote, bytes int, op intercept.Op, tag uint64, context *any) {
 	ep := r.endpoint(rail.Endpoint.ID)
 	if ep == nil {
-		return t
+		return
 	}
 	s, missing := ep.claim(rail, to, bytes)
 	if s == nil {
 		t.missing = missing
-		return t
+		return
 	}
 	s.context, s.op, s.tag = *context, op, tag
-	t = try{ep: ep, slot: s, turn: s.turn, context: *context, place: context}
+	t.ep, t.slot, t.turn, t.context, t.place = ep, s, s.turn, *context, context
 	*context = s
 	s.start = r.clock()
-	return t
 }
 
 // answered ends the call. The operation may have completed before, and the slot may be
@@ -102,7 +114,8 @@ func (r *Recorder) complete(_ *intercept.Rail, c *intercept.Completion) {
 	if rec := ep.ring.next(); rec == nil || r.off.Load() {
 		increment(&ep.lost)
 	} else {
-		*rec = record{s.start, end, s.bytes, s.tag, s.link, int32(c.Err), s.op}
+		rec.start, rec.end, rec.bytes, rec.tag = s.start, end, s.bytes, s.tag
+		rec.link, rec.status, rec.op = s.link, int32(c.Err), s.op
 		if ep.ring.publish() {
 			r.wakeWriter()
 		}

@@ -48,7 +48,6 @@ type Recorder struct {
 	env                 Env
 	clock               func() int64
 	began               int64
-	minBytes            int
 	ringSize, slotCount int
 
 	// off says that no more operations are recorded.
@@ -104,7 +103,7 @@ func New(cfg Config, env Env) (*Recorder, error) {
 		env.create = createFile
 	}
 	r := &Recorder{
-		cfg: cfg, env: env, clock: env.Clock, began: env.Clock(), minBytes: int(cfg.OpsMinBytes),
+		cfg: cfg, env: env, clock: env.Clock, began: env.Clock(),
 		ringSize: powerOfTwo(env.records, recordsPerEndpoint), slotCount: cmp.Or(env.slotCount, slotsPerEndpoint),
 		links: map[Link]uint32{}, wake: make(chan struct{}, 1), flushes: make(chan chan struct{}), stop: make(chan struct{}),
 	}
@@ -124,8 +123,11 @@ func powerOfTwo(n, unset int) int {
 }
 
 func (r *Recorder) open() (err error) {
-	if err := os.MkdirAll(r.cfg.Dir, 0o777); err != nil {
+	if err := r.cfg.Check(r.env.Sources); err != nil {
 		return err
+	}
+	if err := os.MkdirAll(r.cfg.Dir, 0o777); err != nil {
+		return fmt.Errorf("%s=%q: %w", dirKnob, r.cfg.Dir, err)
 	}
 	if r.writer, err = newWriter(r); err != nil {
 		return err

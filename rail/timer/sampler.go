@@ -47,39 +47,30 @@ type reading struct {
 
 func newSampler(r *Recorder) (*sampler, error) {
 	s := &sampler{r: r, wanted: map[string]bool{}, wake: make(chan struct{}, 1), flushes: make(chan chan struct{}), done: make(chan struct{})}
-	names, err := s.named()
-	if err != nil {
-		return nil, err
-	}
 	l := limit{r.cfg.NICBytes, nicMBKnob, r.cfg.Knobs()[nicMBKnob]}
+	var err error
 	s.table, err = r.table(nicFile, nicColumns, l, func(cause error) { r.ended(cause, "no more NIC counters are recorded") })
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
+	for _, name := range s.named() {
 		s.open(name)
 	}
 	return s, nil
 }
 
 // named answers the NICs that INTERCEPT_TIMER_NIC_DEV names.
-func (s *sampler) named() ([]string, error) {
-	all := s.all()
-	for _, p := range s.r.cfg.NICDevices {
-		if !slices.ContainsFunc(all, func(name string) bool { return matches([]string{p}, name) }) {
-			return nil, fmt.Errorf("%s=%s: there is no NIC %q with counters: there are %s", nicDevKnob, strings.Join(s.r.cfg.NICDevices, ","), p, strings.Join(all, ", "))
-		}
-	}
+func (s *sampler) named() []string {
 	if len(s.r.cfg.NICDevices) == 0 {
-		return nil, nil // they come with the rails
+		return nil // they come with the rails
 	}
-	return slices.DeleteFunc(all, func(name string) bool { return !matches(s.r.cfg.NICDevices, name) }), nil
+	return slices.DeleteFunc(devices(s.r.env.Sources), func(name string) bool { return !matches(s.r.cfg.NICDevices, name) })
 }
 
-// all answers the NICs of all sources.
-func (s *sampler) all() []string {
+// devices answers the NICs of all sources.
+func devices(sources []nic.Source) []string {
 	names := map[string]bool{}
-	for _, source := range s.r.env.Sources {
+	for _, source := range sources {
 		for _, name := range source.Devices() {
 			names[name] = true
 		}
@@ -231,7 +222,7 @@ func (s *sampler) found() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.r.warn(fmt.Sprintf("no counters were found of the rails' devices (%s) that %s=%q fits: name others of %s in %s",
-		strings.Join(slices.Sorted(maps.Keys(s.wanted)), ", "), nicCountersKnob, strings.Join(s.r.cfg.NICCounters, ","), strings.Join(s.all(), ", "), nicDevKnob))
+		strings.Join(slices.Sorted(maps.Keys(s.wanted)), ", "), nicCountersKnob, strings.Join(s.r.cfg.NICCounters, ","), strings.Join(devices(s.r.env.Sources), ", "), nicDevKnob))
 }
 
 // state answers the counts; none if no counters are sampled.

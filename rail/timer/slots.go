@@ -17,6 +17,7 @@ type slot struct {
 	turn    uint32 // counts the operations that have had the slot
 	op      intercept.Op
 	state   slotState
+	next    *slot // of those that are free
 }
 
 type slotState uint8
@@ -34,27 +35,28 @@ const (
 // it is in the cache.
 type slots struct {
 	ep   *endpoint
-	free []*slot
+	free *slot
 }
 
 func newSlots(ep *endpoint, n int) slots {
+	s := slots{ep: ep}
 	all := make([]slot, n)
-	s := slots{ep, make([]*slot, n)}
 	for i := range all {
 		all[i].ep = ep
-		s.free[n-1-i] = &all[i]
+		s.push(&all[n-1-i])
 	}
 	return s
 }
 
+func (s *slots) push(unused *slot) { s.free, unused.next = unused, s.free }
+
 // take answers a slot, nil if there is none.
 func (s *slots) take() *slot {
-	last := len(s.free) - 1
-	if last < 0 {
+	taken := s.free
+	if taken == nil {
 		return nil
 	}
-	taken := s.free[last]
-	s.free = s.free[:last]
+	s.free, taken.next = taken.next, nil
 	taken.state = slotBusy
 	taken.turn++
 	return taken
@@ -63,7 +65,7 @@ func (s *slots) take() *slot {
 // give takes back a slot that nobody has as a context.
 func (s *slots) give(unused *slot) {
 	unused.state, unused.context = slotFree, nil
-	s.free = append(s.free, unused)
+	s.push(unused)
 }
 
 // refused takes back the slot of a call that answered an error. EAGAIN, the usual one,
@@ -75,5 +77,5 @@ func (s *slots) refused(unused *slot, err error) {
 		return
 	}
 	unused.state = slotAbandoned
-	s.free = append(s.free, &slot{ep: s.ep})
+	s.push(&slot{ep: s.ep})
 }

@@ -10,6 +10,7 @@ type Job struct {
 	phase phase
 	// interrupted is the signal that ended the run, if one did.
 	interrupted syscall.Signal
+	cutShort    bool
 }
 
 // phase is how far a run is.
@@ -47,6 +48,9 @@ func (j *Job) Code() int {
 	}
 	return j.code
 }
+
+// CutShort says whether there was a signal to end the run, or time was up.
+func (j *Job) CutShort() bool { return j.cutShort }
 
 // codeOfSignal is the exit code of a process that a signal ended, as shells have it.
 func codeOfSignal(s syscall.Signal) int { return 128 + int(s) }
@@ -94,6 +98,7 @@ func (j *Job) Signal(s syscall.Signal) Action {
 	default:
 		return Action{Signal: s}
 	}
+	j.cutShort = true
 	if j.phase != running {
 		return Action{Signal: s}
 	}
@@ -106,7 +111,7 @@ func (j *Job) Stop(code int) Action {
 	if j.phase != running {
 		return Action{}
 	}
-	j.code = code
+	j.code, j.cutShort = code, true
 	return j.end(syscall.SIGTERM)
 }
 

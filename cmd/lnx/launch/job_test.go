@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestJob runs scripts: what happens, and what is to be done then. A line that begins
-// with code says the exit code so far.
+// TestJob runs scripts: what happens, and what is to be done then. "code 3"
+// says the exit code so far, and "cut short" that the end came from outside.
 func TestJob(t *testing.T) {
 	for _, c := range []struct{ name, script string }{
 		{"all end well", `
@@ -41,24 +41,24 @@ func TestJob(t *testing.T) {
 			SIGINT: SIGINT and grace
 			ended 130: nothing
 			ended 1: SIGTERM to new ones
-			code 130`},
+			cut short, code 130`},
 		{"a signal, and all end well", `
 			SIGTERM: SIGTERM and grace
 			ended 0: nothing
 			ended 0: SIGTERM to new ones
-			code 143`},
+			cut short, code 143`},
 		{"a signal, and one fails otherwise", `
 			SIGHUP: SIGHUP and grace
-			code 129
+			cut short, code 129
 			ended 5: nothing
-			code 5`},
+			cut short, code 5`},
 		{"several signals", `
 			SIGINT: SIGINT and grace
 			SIGINT: SIGINT
 			SIGTERM: SIGTERM
 			grace over: SIGKILL and grace
 			SIGINT: SIGINT
-			code 130`},
+			cut short, code 130`},
 		{"a signal that ends nothing", `
 			SIGUSR1: SIGUSR1
 			ended 0: nothing
@@ -68,12 +68,12 @@ func TestJob(t *testing.T) {
 			ended 2: SIGTERM and grace
 			SIGINT: SIGINT
 			ended 130: SIGTERM to new ones
-			code 2`},
+			cut short, code 2`},
 		{"too late", `
 			stop 124: SIGTERM and grace
 			ended 143: nothing
 			ended 143: SIGTERM to new ones
-			code 124`},
+			cut short, code 124`},
 		{"too late for what is ending", `
 			ended 1: SIGTERM and grace
 			stop 124: nothing
@@ -113,6 +113,12 @@ func happen(t *testing.T, j *Job, event string) string {
 		return actionText(j.GraceOver())
 	case "code":
 		require.Equal(t, n, j.Code())
+		require.False(t, j.CutShort())
+		return ""
+	case "cut":
+		_, _ = fmt.Sscanf(event, "cut short, code %d", &n)
+		require.Equal(t, n, j.Code())
+		require.True(t, j.CutShort())
 		return ""
 	}
 	return actionText(j.Signal(signals[word]))

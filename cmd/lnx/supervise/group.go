@@ -20,6 +20,8 @@ type Group struct {
 	started []Process
 	pids    map[int]int // of those that have not ended, their places in started
 	told    map[told]bool
+
+	cutShort bool
 }
 
 // told is a signal that a group of processes has had.
@@ -43,6 +45,10 @@ func New() (*Group, error) {
 	signal.Notify(g.signals, passed...)
 	return g, nil
 }
+
+// CutShort says, when [Group.Wait] is over, whether there was a signal to end, or time was
+// up.
+func (g *Group) CutShort() bool { return g.cutShort }
 
 // Signals has the signals that come when [Group.Wait] is over.
 func (g *Group) Signals() <-chan os.Signal { return g.signals }

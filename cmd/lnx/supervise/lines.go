@@ -12,9 +12,9 @@ import (
 // keep the others from writing.
 const maxLine = 1 << 20
 
-// Lines writes what several processes write, line by line. All of a process share the
-// lock, so that it does not matter whether their writers lead to the same place.
+// Lines writes to one place what several processes write, line by line.
 type Lines struct {
+	w  io.Writer
 	mu sync.Mutex
 	wg sync.WaitGroup
 	// err is the first error of writing. What comes after it is read and lost, so that
@@ -22,9 +22,12 @@ type Lines struct {
 	err error
 }
 
-// Copy copies from r to w in the background, until r ends: whole lines, each with the
-// label before it. A last line that has no end gets one.
-func (l *Lines) Copy(w io.Writer, r io.Reader, label string) {
+// NewLines writes to w.
+func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
+
+// Copy copies in the background, until r ends: whole lines, each with the label before it.
+// A last line that has no end gets one.
+func (l *Lines) Copy(r io.Reader, label string) {
 	l.wg.Go(func() {
 		s := bufio.NewScanner(r)
 		s.Buffer(make([]byte, 64<<10), maxLine)
@@ -38,15 +41,15 @@ func (l *Lines) Copy(w io.Writer, r io.Reader, label string) {
 			if out[len(out)-1] != '\n' {
 				out = append(out, '\n')
 			}
-			l.write(w, out)
+			l.write(out)
 		}
 	})
 }
 
-func (l *Lines) write(w io.Writer, lines []byte) {
+func (l *Lines) write(lines []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, err := w.Write(lines); l.err == nil {
+	if _, err := l.w.Write(lines); l.err == nil {
 		l.err = err
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -14,10 +13,10 @@ import (
 )
 
 func copied(text, label string) string {
-	var l Lines
 	var out bytes.Buffer
-	l.Copy(&out, iotest.OneByteReader(strings.NewReader(text)), label)
-	l.Copy(&out, strings.NewReader(""), "never")
+	l := NewLines(&out)
+	l.Copy(iotest.OneByteReader(strings.NewReader(text)), label)
+	l.Copy(strings.NewReader(""), "never")
 	if err := l.Wait(); err != nil {
 		return err.Error()
 	}
@@ -41,9 +40,9 @@ func TestLines(t *testing.T) {
 // Lines up to the limit are whole; longer ones are cut, and nothing is lost.
 func TestLongLines(t *testing.T) {
 	whole := strings.Repeat("x", maxLine-1) + "\n"
-	var l Lines
 	var out bytes.Buffer
-	l.Copy(&out, strings.NewReader("a\n"+whole+whole[1:]+strings.Repeat("y", 3*maxLine)), "")
+	l := NewLines(&out)
+	l.Copy(strings.NewReader("a\n"+whole+whole[1:]+strings.Repeat("y", 3*maxLine)), "")
 	require.NoError(t, l.Wait())
 	cut := strings.Repeat(strings.Repeat("y", maxLine)+"\n", 3)
 	require.True(t, out.String() == "a\n"+whole+whole[1:]+cut, "%d bytes", out.Len())
@@ -66,11 +65,11 @@ func pieces(text string, size int) io.Reader {
 // No line of several writers has another one within.
 func TestLinesAreNotMixed(t *testing.T) {
 	const writers, lines = 8, 200
-	var l Lines
 	var out bytes.Buffer
+	l := NewLines(&out)
 	for i := range writers {
 		line := strings.Repeat(fmt.Sprint(i), 50+i) + "\n"
-		l.Copy(&out, pieces(strings.Repeat(line, lines), 7+i), fmt.Sprintf("[%d] ", i))
+		l.Copy(pieces(strings.Repeat(line, lines), 7+i), fmt.Sprintf("[%d] ", i))
 	}
 	require.NoError(t, l.Wait())
 	seen := map[string]int{}
@@ -84,16 +83,11 @@ func TestLinesAreNotMixed(t *testing.T) {
 }
 
 // full is a disk that is full after some writes.
-type full struct {
-	mu   sync.Mutex
-	left int
-}
+type full struct{ left int }
 
 var errFull = errors.New("disk full")
 
 func (f *full) Write(p []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if f.left--; f.left < 0 {
 		return 0, errFull
 	}
@@ -103,10 +97,10 @@ func (f *full) Write(p []byte) (int, error) {
 // Who writes is read to the end even so.
 func TestLinesOnFullDisk(t *testing.T) {
 	for writes := range 3 {
-		var l Lines
+		l := NewLines(&full{left: writes})
 		text := strings.Repeat(strings.Repeat("z", 70<<10)+"\n", 3)
 		r := strings.NewReader(text)
-		l.Copy(&full{left: writes}, r, "")
+		l.Copy(r, "")
 		require.ErrorIs(t, l.Wait(), errFull)
 		require.Zero(t, r.Len())
 	}

@@ -14,7 +14,7 @@ import (
 
 // Options say how a group ends.
 type Options struct {
-	Grace   time.Duration // from SIGTERM to SIGKILL, and from there to giving up
+	Grace   time.Duration // from SIGTERM to SIGKILL
 	Timeout time.Duration // of everything; 0 is none
 	// Stop ends the processes at once, with this exit code, if it is not 0.
 	Stop int
@@ -23,11 +23,16 @@ type Options struct {
 	Tell    func(string)
 }
 
+// KillLimit is how long killed processes may take to end. One that takes longer hangs in
+// the kernel, and is left.
+const KillLimit = 10 * time.Second
+
 // Wait waits until nothing is left of the group, and ends what has to be ended, as
 // [launch.Job] decides. It answers the exit code, and an error if something could not be
 // killed and is left.
 func (g *Group) Wait(o Options) (code int, err error) {
 	job := launch.NewJob(len(g.started))
+	defer func() { g.cutShort = job.CutShort() }()
 	ended := make(chan struct{})
 	go watch(ended)
 	var grace, timeout <-chan time.Time
@@ -35,30 +40,37 @@ func (g *Group) Wait(o Options) (code int, err error) {
 		timeout = time.After(o.Timeout)
 	}
 	var action launch.Action
+	var say []string
 	if o.Stop != 0 {
 		action = job.Stop(o.Stop)
 	}
 	for !action.GiveUp {
 		g.send(action)
-		if action.Grace {
+		switch {
+		case action.Grace && action.Signal == syscall.SIGKILL:
+			grace = time.After(KillLimit)
+		case action.Grace:
 			grace = time.After(o.Grace)
 		}
-		action = launch.Action{}
+		for _, text := range say {
+			o.Tell(text)
+		}
+		action, say = launch.Action{}, nil
 		select {
 		case _, left := <-ended:
 			if !left {
 				return job.Code(), nil
 			}
-			action = g.bury(job, o)
+			action, say = g.bury(job, o)
 		case s := <-g.signals:
 			action = job.Signal(s.(syscall.Signal))
 		case <-timeout:
 			if action = job.Stop(launch.CodeTimeout); action.Signal != 0 {
-				o.Tell(fmt.Sprintf("not done within %v: everything is ended", o.Timeout))
+				say = []string{fmt.Sprintf("not done within %v: everything is ended", o.Timeout)}
 			}
 		case <-grace:
 			if action = job.GraceOver(); action.Signal == syscall.SIGKILL {
-				g.tellKilled(o)
+				say = g.killed(o.Grace)
 			}
 		}
 	}
@@ -82,22 +94,22 @@ func watch(ended chan<- struct{}) {
 }
 
 // bury takes note of a child that has ended.
-func (g *Group) bury(job *launch.Job, o Options) launch.Action {
+func (g *Group) bury(job *launch.Job, o Options) (do launch.Action, say []string) {
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 	if err != nil || pid == 0 {
-		return launch.Action{} // buried before
+		return launch.Action{}, nil // buried before
 	}
 	i, started := g.pids[pid]
 	if !started {
-		return job.Left()
+		return job.Left(), nil
 	}
 	delete(g.pids, pid)
 	code := launch.CodeOf(status)
 	if code != 0 && job.Code() == 0 && !(o.Mirrors && status.Exited()) {
-		o.Tell(g.started[i].epitaph(status, len(g.pids)))
+		say = []string{g.started[i].epitaph(status, len(g.pids))}
 	}
-	return job.Ended(code)
+	return job.Ended(code), say
 }
 
 // epitaph says how the first process failed, and what comes of those that are left.
@@ -115,10 +127,11 @@ func (p Process) epitaph(status syscall.WaitStatus, left int) string {
 	return fmt.Sprintf("%s, process %d: %s", p.Name, p.pid, how)
 }
 
-// tellKilled says who had to be killed.
-func (g *Group) tellKilled(o Options) {
+// killed says who had to be killed.
+func (g *Group) killed(grace time.Duration) (say []string) {
 	for _, i := range slices.Sorted(maps.Values(g.pids)) {
 		p := g.started[i]
-		o.Tell(fmt.Sprintf("%s, process %d, did not end within %v and is killed", p.Name, p.pid, o.Grace))
+		say = append(say, fmt.Sprintf("%s, process %d, did not end within %v and is killed", p.Name, p.pid, grace))
 	}
+	return say
 }

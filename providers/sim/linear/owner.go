@@ -183,10 +183,12 @@ func (o *Owner) Match(_ int, src, _, tag uint64) (providers.Slot, bool) {
 	return m.slot, false
 }
 
-// Stray implements [providers.Owner].
-func (o *Owner) Stray(int, uint64) providers.Slot {
+// MatchMsg implements [providers.Owner]: untagged messages are received into nothing.
+func (o *Owner) MatchMsg(int, uint64, uint64) (providers.Slot, bool) {
 	o.Strays++
-	return o.entry()
+	slot := o.entry()
+	o.Core.SetBuffers(slot, nil)
+	return slot, true
 }
 
 func (o *Owner) entry() providers.Slot {

@@ -1,0 +1,6 @@
+//go:build race || asan
+
+package lnx
+
+// instrumented says that the build allocates where others do not.
+const instrumented = true

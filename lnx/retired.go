@@ -1,0 +1,74 @@
+package lnx
+
+import (
+	"bytes"
+
+	"golnx/peer"
+)
+
+// shm 2.1 takes a peer's region away when it is removed from the AV, also from under
+// messages of the peer that are on their way: they are lost, or the process ends with
+// them. So a rail goes on knowing a removed peer that shares memory, without an Addr,
+// as long as its process lives; if it is inserted again it has its place back.
+
+// retired is a rail address of a peer that is not in the AV any more.
+type retired struct {
+	rail  int
+	addr  uint64
+	name  []byte
+	pid   int
+	start uint64 // of the process
+}
+
+// fewRetired is how many may be there without a look at which of their processes live.
+const fewRetired = 8
+
+// mostRetired is how many there may be; shm has room for 256 peers in all. The oldest
+// are removed beyond that, whatever they do.
+const mostRetired = 128
+
+// retire keeps the rail addresses of a removed peer that shares memory, and answers
+// false for one that can be removed at once.
+func (ep *Endpoint) retire(state *peerState, p *path) bool {
+	if !ep.link.Rails[p.rail].NodeLocal || state.err != nil {
+		return false
+	}
+	r := retired{rail: p.rail, addr: p.addr, name: state.addr.Entries[p.entry].Addr}
+	r.pid, _ = processOf(state.addr, peer.Locality{Memory: true, PIDs: true})
+	r.start = startTime(r.pid)
+	ep.retired = append(ep.retired, r)
+	if len(ep.retired) > fewRetired {
+		ep.dropRetired(func(r *retired) bool { return startTime(r.pid) != r.start })
+	}
+	for len(ep.retired) > mostRetired {
+		first := &ep.retired[0]
+		ep.dropRetired(func(r *retired) bool { return r == first })
+	}
+	return true
+}
+
+// reinstate answers the rail address of a peer that is inserted again.
+func (ep *Endpoint) reinstate(rail int, name []byte) (uint64, bool) {
+	for i := range ep.retired {
+		if r := &ep.retired[i]; r.rail == rail && bytes.Equal(r.name, name) {
+			addr := r.addr
+			ep.retired = append(ep.retired[:i], ep.retired[i+1:]...)
+			return addr, true
+		}
+	}
+	return 0, false
+}
+
+// dropRetired takes those that are to go out of their rails, which may call back.
+func (ep *Endpoint) dropRetired(goes func(*retired) bool) {
+	kept := ep.retired[:0]
+	for i := range ep.retired {
+		r := &ep.retired[i]
+		if !goes(r) {
+			kept = append(kept, *r)
+		} else if ep.core.Remove(r.rail, r.addr) != nil {
+			ep.stats[r.rail].Error()
+		}
+	}
+	ep.retired = kept
+}
