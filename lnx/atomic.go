@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"golnx/mr"
-	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
 	"golnx/rail/intercept"
@@ -78,7 +77,7 @@ func kindOf(o intercept.Op) providers.AtomicKind {
 	return providers.AtomicBase
 }
 
-// startAtomic starts one atomic operation, under the lock. It is startRMA's sibling.
+// startAtomic starts one atomic operation, under the lock. It is as startRMA.
 func (ep *Endpoint) startAtomic(o intercept.Op, a *atomicArgs) error {
 	if err := ep.check(); err != nil {
 		return err
@@ -99,63 +98,33 @@ func (ep *Endpoint) startAtomic(o intercept.Op, a *atomicArgs) error {
 	if state.err != nil {
 		return state.err
 	}
-	if ep.cq.full() {
-		return fierr.Again
-	}
-	if ep.sends >= ep.set.MaxSends {
-		ep.progress(1)
-		return fierr.Again
+	if err := ep.room(); err != nil {
+		return err
 	}
 	path, err := ep.atomicPath(state, size)
 	if err == nil {
-		err = ep.aimAtomic(path, kind, a)
+		ep.atomics.call.RemoteCount, err = aim(path, a.remote, &ep.atomics.call.Remote, targetAccess(kind, a.op))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", callName(o), err)
 	}
-	slot, err := ep.core.AllocTx()
+	slot, op, err := ep.begin(path, state, mem.to, size, 0, a.ctx, a.quiet)
 	if err != nil {
-		ep.progress(1)
 		return err
 	}
-	r := path.rail
-	op := ep.tx.at(slot)
-	ep.seq++
-	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = a.ctx, state, mem.to, size, 0, ep.seq, int8(r), a.quiet
 	op.rma = FlagAtomic | FlagWrite
 	if kind != providers.AtomicBase {
 		op.rma = FlagAtomic | FlagRead
 	}
 	c := &ep.atomics.call
 	c.Kind, c.Op, c.Type, c.Dest, c.Slot = kind, a.op, a.typ, path.addr, slot
-	if ep.hooks == nil {
-		if err := ep.handOverAtomic(r, state, op, a); err != nil {
-			ep.dropTx(slot, op)
-			return ep.unsent(o, state, path, err)
-		}
-	} else if replaced, provider, err := ep.hooks.handOverAtomic(path, op, o, a); err != nil {
-		ep.dropTx(slot, op)
-		if provider {
-			err = ep.unsent(o, state, path, err)
-		}
-		return err
-	} else if replaced {
-		ctx, done := op.ctx, op.flags()
-		ep.dropTx(slot, op)
-		ep.finish(r, Entry{Context: ctx, Flags: done, Src: AddrUnspec}, a.quiet)
-		return nil
+	var out handing
+	if ep.hooks != nil {
+		out = ep.hooks.handOverAtomic(path, op, o, a)
+	} else if err := ep.handOverAtomic(path.rail, state, op, a); err != nil {
+		out = handing{provider: true, err: err}
 	}
-	state.refused = nil
-	path.up(state)
-	state.sends++
-	ep.sends++
-	ep.peers.Acquire(peer.Addr(mem.to))
-	ep.stats[r].Atomic(op.len)
-	ep.poll.busy(r)
-	if state.bell != nil && ep.wait.polled&(1<<r) != 0 {
-		state.bell.Ring()
-	}
-	return nil
+	return ep.conclude(o, path, slot, op, a.flags, out)
 }
 
 // checkAtomic looks at everything that the call has, and answers how many bytes are
@@ -172,9 +141,8 @@ func (ep *Endpoint) checkAtomic(o intercept.Op, kind providers.AtomicKind, a *at
 	if err != nil {
 		return 0, err
 	}
-	size := uint64(a.typ.Size())
-	if n/size > uint64(limit) {
-		return 0, fmt.Errorf("%s: %d elements: %v of %v takes at most %d at once on this link: %w", callName(o), n/size, a.op, a.typ, limit, fierr.EMsgSize)
+	if count := n / uint64(a.typ.Size()); count > uint64(limit) {
+		return 0, tooManyElements(o, a, count, limit)
 	}
 	if a.flags&FlagInject != 0 && n > ep.link.Info.InjectSize {
 		return 0, tooLongToInject(o, n, ep.link.Info.InjectSize)
@@ -233,34 +201,19 @@ func (ep *Endpoint) checkSide(o intercept.Op, typ Datatype, name string, bufs []
 
 // checkTargets looks at the remote side.
 func (ep *Endpoint) checkTargets(o intercept.Op, kind providers.AtomicKind, a *atomicArgs, size uint64) error {
-	if n := len(a.remote); n < 1 || n > ep.link.Info.RMAIOVLimit {
-		return fmt.Errorf("%s: %d remote ranges, this link takes 1 to %d: %w", callName(o), n, ep.link.Info.RMAIOVLimit, fierr.EInval)
+	if _, err := ep.checkRanges(o, a.remote, size, targetAccess(kind, a.op)); err != nil {
+		return err
 	}
-	access, total := targetAccess(kind, a.op), uint64(0)
 	a.readable = true
 	for i := range a.remote {
 		r := &a.remote[i]
-		switch m := r.Mem; {
-		case m == nil:
-			return fmt.Errorf("%s: no remote memory given; Import answers it: %w", callName(o), fierr.EInval)
-		case m.ep != ep:
-			return fmt.Errorf("%s: the remote memory was imported by another endpoint: %w", callName(o), mr.ErrForeign)
-		case m.state != a.remote[0].Mem.state:
-			return fmt.Errorf("%s: memory of peers %v and %v in one operation: %w", callName(o), a.remote[0].Mem.to, m.to, fierr.EInval)
-		case m.within(r.Off, r.Len) != nil:
-			return fmt.Errorf("%s: %w", callName(o), m.within(r.Off, r.Len))
-		case r.Len == 0 || r.Len%uint64(a.typ.Size()) != 0:
+		if r.Len == 0 || r.Len%uint64(a.typ.Size()) != 0 {
 			return fmt.Errorf("%s: a remote range of %d bytes: %v takes multiples of %d, at least 1: %w", callName(o), r.Len, a.typ, a.typ.Size(), fierr.EInval)
-		case (m.base+m.off+r.Off)%uint64(a.typ.Align()) != 0:
+		}
+		if (r.Mem.base+r.Mem.off+r.Off)%uint64(a.typ.Align()) != 0 {
 			return fmt.Errorf("%s: offset %d of the remote memory is not aligned to the %d bytes of %v: %w", callName(o), r.Off, a.typ.Align(), a.typ, fierr.EInval)
-		case m.Access()&access != access:
-			return fmt.Errorf("%s: the remote memory allows %v, %v is needed: %w", callName(o), m.Access(), access, fierr.EPerm)
 		}
 		a.readable = a.readable && r.Mem.Access()&mr.RemoteRead != 0
-		total += min(r.Len, math.MaxUint64-total)
-	}
-	if total != size {
-		return fmt.Errorf("%s: %d bytes here and %d there: %w", callName(o), size, total, fierr.EInval)
 	}
 	return nil
 }
@@ -289,27 +242,7 @@ func (ep *Endpoint) atomicPath(state *peerState, size uint64) (best *path, err e
 	if best != nil {
 		return best, nil
 	}
-	p, err := ep.choose(state, max(size, 1))
-	if err == nil && ep.shm[p.rail].blocked {
-		if p = ep.round(state); p == nil {
-			err = ErrRailBroken
-		}
-	}
-	return p, err
-}
-
-// aimAtomic leaves addresses and keys for a path in the scratch operation.
-func (ep *Endpoint) aimAtomic(p *path, kind providers.AtomicKind, a *atomicArgs) (err error) {
-	c := &ep.atomics.call
-	c.RemoteCount = len(a.remote)
-	for i := range a.remote {
-		r, at := &a.remote[i], &c.Remote[i]
-		at.Len = r.Len
-		if at.Addr, at.Key, err = r.Mem.remote.AtLocked(p.rail, p.entry, r.Mem.off+r.Off, r.Len, targetAccess(kind, a.op)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return ep.chooseRMA(state, size)
 }
 
 // handOverAtomic gives the scratch operation to its provider.

@@ -2,7 +2,6 @@ package lnx
 
 import (
 	"fmt"
-	"math"
 
 	"golnx/providers/fierr"
 	"golnx/rail/intercept"
@@ -10,47 +9,32 @@ import (
 
 // handOverAtomic hands the scratch operation over through the hooks of the rail, as
 // handOver does a send.
-func (h *hooked) handOverAtomic(p *path, op *txOp, o intercept.Op, a *atomicArgs) (replaced, provider bool, err error) {
+func (h *hooked) handOverAtomic(p *path, op *txOp, o intercept.Op, a *atomicArgs) handing {
 	chain, s := h.rails[p.rail], &h.ep.atomics
-	t := h.track(op.ctx, p.rail)
-	t.quiet = op.quiet
-	op.ctx = t
-	for i := range s.call.RemoteCount {
-		s.seen[i] = intercept.RemoteIOV(s.call.Remote[i])
-	}
-	h.atomic = intercept.Atomic{
-		Op: o, To: p.remote, Do: a.op, Type: a.typ, Operands: a.operands, Compare: a.compare, Result: a.result,
-		Remote: s.seen[:s.call.RemoteCount], Flags: uint64(a.flags), Context: t.user,
-	}
-	h.sending = tracking{tracked: t, op: op}
-	h.delivered, h.readable = a.delivered, a.readable
 	f := chain.Atomic[o]
 	if f == nil {
+		if chain.Complete == nil { // nobody asks
+			return direct(h.ep.handOverAtomic(p.rail, op.peer, op, a))
+		}
 		f = h.atomicBase
 	}
-	err = f(&h.atomic)
-	provider = err != nil && err == h.sending.refused
-	switch {
-	case t.handed:
-		t.failed, err = err, nil
-	case err == nil:
-		t.seen, replaced = h.atomic.Context, true
-	default:
-		op.ctx = nil
-		h.untrack(t)
+	h.delivered, h.readable = a.delivered, a.readable
+	user := h.enter(p, op)
+	h.atomic = intercept.Atomic{
+		Op: o, To: op.peer.remote(p), Do: a.op, Type: a.typ, Operands: a.operands, Compare: a.compare, Result: a.result,
+		Remote: rangesForHooks(&s.seen, &s.call.Remote, s.call.RemoteCount), Flags: uint64(a.flags), Context: user,
 	}
-	h.atomic, h.sending = intercept.Atomic{}, tracking{}
-	return replaced, provider, err
+	err := f(&h.atomic)
+	out := h.leave(h.atomic.Context, err)
+	h.atomic = intercept.Atomic{}
+	return out
 }
 
 // atomicBase is what the last hook of an atomic operation calls.
 func (h *hooked) atomicBase(c *intercept.Atomic) error {
 	ep, s := h.ep, &h.sending
-	if s.tracked == nil {
-		return fmt.Errorf("next of %v was called after its hook had returned: %w", c.Op, fierr.EOpBadState)
-	}
-	if s.handed {
-		return fmt.Errorf("next of %v was called again after it had succeeded: %w", c.Op, fierr.EOpBadState)
+	if err := s.tracked.handable(c.Op); err != nil {
+		return err
 	}
 	kind := kindOf(c.Op)
 	a := atomicArgs{
@@ -64,25 +48,18 @@ func (h *hooked) atomicBase(c *intercept.Atomic) error {
 	if err != nil {
 		return err
 	}
-	if n := len(c.Remote); n < 1 || n > ep.link.Info.RMAIOVLimit || size/uint64(a.typ.Size()) > uint64(limit) {
-		return fmt.Errorf("%s: %d remote ranges of %d bytes: this link takes 1 to %d, and %d elements: %w", callName(c.Op), n, size, ep.link.Info.RMAIOVLimit, limit, fierr.EInval)
+	if n := size / uint64(a.typ.Size()); n > uint64(limit) {
+		return tooManyElements(c.Op, &a, n, limit)
 	}
-	call, total := &ep.atomics.call, uint64(0)
-	call.RemoteCount = len(c.Remote)
-	for i, r := range c.Remote {
-		call.Remote[i].Addr, call.Remote[i].Len, call.Remote[i].Key = r.Addr, r.Len, r.Key
-		total += min(r.Len, math.MaxUint64-total)
-	}
-	if total != size {
-		return fmt.Errorf("%s: %d bytes here and %d there: %w", callName(c.Op), size, total, fierr.EInval)
+	call := &ep.atomics.call
+	if call.RemoteCount, err = ep.rangesOfHooks(c.Op, &call.Remote, c.Remote, size); err != nil {
+		return err
 	}
 	call.Kind, call.Op, call.Type = kind, a.op, a.typ
 	s.op.len = size
-	s.seen = c.Context
-	if err := ep.handOverAtomic(int(s.op.rail), ep.peerOf(s.op.to), s.op, &a); err != nil {
-		s.refused = err
-		return err
-	}
-	s.handed = true
-	return nil
+	return s.answered(c.Context, ep.handOverAtomic(int(s.op.rail), s.op.peer, s.op, &a))
+}
+
+func tooManyElements(o intercept.Op, a *atomicArgs, n uint64, limit int) error {
+	return fmt.Errorf("%s: %d elements: %v of %v takes at most %d at once on this link: %w", callName(o), n, a.op, a.typ, limit, fierr.EMsgSize)
 }

@@ -15,6 +15,7 @@ import (
 	"golnx/providers/fierr"
 	"golnx/providers/ofi"
 	"golnx/rail"
+	"golnx/rail/intercept"
 	"golnx/suq"
 )
 
@@ -45,6 +46,8 @@ type peerState struct {
 	// byPath has the index in paths for each rail and entry of addr.
 	byPath  []int
 	entries int
+	// remotes are what hooks see of the paths, as byPath; nil without hooks.
+	remotes []*intercept.Remote
 	pid     uint32 // 0 if it cannot be watched
 	heard   bool
 	err     error // set when the peer is known to have ended
@@ -61,6 +64,11 @@ type peerState struct {
 	mute   bool             // local, without a bell
 	why    []error          // of the paths that are dead
 	keys   *livekeys.View   // of the memory that node-local rails reach; nil before an Import
+}
+
+// remote answers what hooks see of a path.
+func (p *peerState) remote(way *path) *intercept.Remote {
+	return p.remotes[way.rail*p.entries+way.entry]
 }
 
 // Insert makes a peer of its address blob (fi_av_insert(3)): every rail that

@@ -108,33 +108,3 @@ func TestBatchWithHooks(t *testing.T) {
 	}
 	require.Equal(t, 3, seen)
 }
-
-func TestNoAllocationInBatch(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector allocates")
-	}
-	opts := choice{Links: "shm"}.options()
-	l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
-	l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
-	in := make([]byte, 8)
-	msgs := make([]lnx.Msg, 10)
-	for i := range msgs {
-		msgs[i] = lnx.Msg{IOV: [][]byte{make([]byte, 8)}, Addr: l.toB, Tag: 1, Context: t}
-	}
-	round := func() {
-		for range msgs {
-			must(l.b.ep.TRecv(in, l.toA, 1, 0, l.ctx))
-		}
-		got := 0
-		for rest := msgs; len(rest) > 0; {
-			n, err := l.a.ep.TSendBatch(rest, lnx.FlagCompletion)
-			if rest = rest[n:]; len(rest) > 0 && err != fierr.Again {
-				must(err)
-			}
-			got += l.read(l.b)
-		}
-		l.finish(len(msgs), len(msgs)-got)
-	}
-	round()
-	require.Zero(t, testing.AllocsPerRun(300, round))
-}

@@ -89,3 +89,31 @@ func TestBellDuringTransfer(t *testing.T) {
 		require.NoError(t, <-sent)
 	}
 }
+
+// A transfer that another goroutine starts wakes who sleeps until the bell rings, since
+// nobody rings for its steps.
+func TestTransferWakesSleeper(t *testing.T) {
+	a, b, toB, toA := connected(t, Options{Links: "shm"})
+	a.bells.nap = time.Hour
+	b.lock()
+	b.leaveBell(b.peerOf(toA)) // it does not even ring for the end
+	b.mu.Unlock()
+	entries := make([]Entry, 4)
+	for range 20 {
+		require.NoError(t, b.TRecv(make([]byte, 1<<20), toA, 1, 0, nil))
+		woken := make(chan error, 1)
+		go func() {
+			_, err := a.CQ().Wait(t.Context(), entries)
+			woken <- err
+		}()
+		asleep(t, a)
+		require.NoError(t, a.TSend(make([]byte, 1<<20), toB, 1, nil))
+		want(t, b, make([]Entry, 4), FlagRecv)
+		select {
+		case err := <-woken:
+			require.NoError(t, err)
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "not woken")
+		}
+	}
+}

@@ -60,8 +60,10 @@ func (c *call) free() {
 // finish is called once, under the progress lock or by Close.
 func (c *call) finish(e Entry, err error) {
 	c.entry, c.err = e, err
+	w := &c.ep.wait // c can be another's as soon as it is over
 	c.over.Store(true)
 	c.signal()
+	w.kick() // the waiter may be the leader, asleep
 }
 
 func (c *call) info() RecvInfo {

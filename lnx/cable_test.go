@@ -59,8 +59,8 @@ func pullCable(t *testing.T, l farLink, introduce func(sender *farEP, b far) (st
 	freeSend, freeRecv := free.start(f)
 	reach := func(f *farFlow, n int) {
 		t.Helper()
-		for end := time.Now().Add(limit); f.done() < n; time.Sleep(5 * time.Millisecond) {
-			require.True(t, time.Now().Before(end), "%d of %d messages after %v; rails: %v", f.done(), n, limit, sender.stats())
+		if done := f.reach(n); done < n {
+			require.Fail(t, "it stands", "%d of %d messages after %v; rails: %v", done, n, limit, sender.stats())
 		}
 	}
 	reach(stuckRecv, count/8)

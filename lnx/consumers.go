@@ -192,8 +192,9 @@ func (h *hooked) remotes(addr Addr, state *peerState) {
 	if h == nil {
 		return
 	}
+	state.remotes = make([]*intercept.Remote, len(state.byPath))
 	for i := range state.paths {
 		p := &state.paths[i]
-		p.remote = &intercept.Remote{Peer: uint64(addr), Address: state.addr.String(), Device: deviceOf(state.addr, p.entry)}
+		state.remotes[p.rail*state.entries+p.entry] = &intercept.Remote{Peer: uint64(addr), Address: state.addr.String(), Device: deviceOf(state.addr, p.entry)}
 	}
 }

@@ -283,33 +283,3 @@ func TestCounterSimFailures(t *testing.T) {
 	require.EqualValues(t, 10, recvs.ReadErr())
 	require.Len(t, ops, 20)
 }
-
-func TestCounterDoesNotAllocate(t *testing.T) {
-	if instrumented {
-		t.Skip("the race detector and AddressSanitizer allocate")
-	}
-	a, b, toB, toA := connected(t, Options{Links: "shm"})
-	sends, recvs := openCounter(t, a, EventSend), openCounter(t, b, EventRecv)
-	n := uint64(0)
-	buf := make([]byte, 8)
-	round := func() {
-		n++
-		err := b.TRecvMsg(&Msg{Addr: toA, Tag: 1}, 0)
-		for err == nil {
-			if err = a.TInject(buf[:0], toB, 1); err == fierr.Again {
-				err = nil
-				continue
-			}
-			break
-		}
-		if err != nil {
-			panic(err)
-		}
-		for sends.Read() < n || recvs.Read() < n {
-		}
-	}
-	round()
-	if testing.AllocsPerRun(100, round) > 0 {
-		t.Fatal("counting allocates")
-	}
-}

@@ -21,8 +21,8 @@ const EnvDirect = "LNX_DIRECT"
 // fierr.EOpNotSupp as well.
 var ErrNotSupported = fmt.Errorf("not supported: %w", fierr.EOpNotSupp)
 
-// direct is what an endpoint in direct mode has besides.
-type direct struct {
+// directMode is what an endpoint in direct mode has besides.
+type directMode struct {
 	core   providers.Matcher // nil in every other endpoint
 	posted int               // receives that the provider has
 	age    uint64            // of the newest

@@ -79,7 +79,7 @@ type Endpoint struct {
 	rma     *rmaState // nil without CapRMA
 	bells   bells
 	hooks   *hooked // nil without consumers
-	direct  direct
+	direct  directMode
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -123,11 +123,12 @@ func (f *farSide) act(o farOrder) (ans farAnswer) {
 		ans.setError(f.eps[o.ID].Send(ctx, o.Flow.Peer, flowTag, make([]byte, o.Flow.Sizes[0])))
 	case "start":
 		r := &running{flow: o.Flow, t: f.c, ep: f.eps[o.ID], over: make(chan struct{})}
+		r.moved.L = &r.mu
 		f.flows = append(f.flows, r)
 		ans.ID = len(f.flows) - 1
 		go r.run()
-	case "done":
-		ans.Done = int(f.flows[o.ID].done.Load())
+	case "reach":
+		ans.Done = f.flows[o.ID].reach(o.Flow.Count)
 	case "finish":
 		r := f.flows[o.ID]
 		<-r.over
@@ -157,9 +158,29 @@ type running struct {
 	flow
 	t      require.TestingT
 	ep     *lnx.Endpoint
-	done   atomic.Int64
 	over   chan struct{}
 	report flowReport
+
+	mu    sync.Mutex
+	moved sync.Cond // done has changed
+	done  int
+}
+
+// reach waits until n messages are done, or the limit is over, and answers how many are.
+func (r *running) reach(n int) int {
+	late := false
+	defer time.AfterFunc(limit, func() {
+		r.mu.Lock()
+		late = true
+		r.mu.Unlock()
+		r.moved.Broadcast()
+	}).Stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.done < n && !late {
+		r.moved.Wait()
+	}
+	return r.done
 }
 
 func (r *running) run() {
@@ -182,7 +203,10 @@ func (r *running) run() {
 			if !r.Send {
 				r.check(bufs[at][:info.Len], info, seen)
 			}
-			r.done.Add(1)
+			r.mu.Lock()
+			r.done++
+			r.mu.Unlock()
+			r.moved.Broadcast()
 		}
 		if i >= r.Count {
 			continue
@@ -261,7 +285,12 @@ func (e *farEP) start(f flow) *farFlow {
 	return &farFlow{e.far, e.do(farOrder{Do: "start", ID: e.id, Flow: f}).ID}
 }
 
-func (f *farFlow) done() int { return f.do(farOrder{Do: "done", ID: f.id}).Done }
+func (f *farFlow) done() int { return f.reach(0) }
+
+// reach waits until n messages are done, or the limit is over, and answers how many are.
+func (f *farFlow) reach(n int) int {
+	return f.do(farOrder{Do: "reach", ID: f.id, Flow: flow{Count: n}}).Done
+}
 
 func (f *farFlow) finish() flowReport { return f.do(farOrder{Do: "finish", ID: f.id}).Report }
 

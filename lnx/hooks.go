@@ -52,6 +52,29 @@ type tracking struct {
 	refused error // the provider's last answer
 }
 
+// handable says whether next of an operation's hook may be called.
+func (t *tracked) handable(o intercept.Op) error {
+	if t == nil {
+		return fmt.Errorf("next of %v was called after its hook had returned: %w", o, fierr.EOpBadState)
+	}
+	if t.handed {
+		return fmt.Errorf("next of %v was called again after it had succeeded: %w", o, fierr.EOpBadState)
+	}
+	return nil
+}
+
+// answered notes the provider's answer to an operation, and the context that it was
+// handed over with.
+func (s *tracking) answered(seen any, err error) error {
+	s.seen = seen
+	if err != nil {
+		s.refused = err
+		return err
+	}
+	s.handed = true
+	return nil
+}
+
 // user answers the caller's context of an operation.
 func (ep *Endpoint) user(opContext any) any {
 	if ep.hooks == nil {
@@ -78,67 +101,61 @@ func (h *hooked) untrack(t *tracked) {
 	h.free = append(h.free, t)
 }
 
-// sendOne is the rest of Endpoint.send with hooks.
-func (h *hooked) sendOne(path *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) error {
-	ep, slot := h.ep, h.ep.op.Slot
-	switch replaced, provider, err := h.handOver(path, op, o, iov, flags); {
-	case provider:
-		return ep.refused(o, path, op, err)
-	case err != nil:
-		ep.dropTx(slot, op)
-		return err
-	case replaced:
-		e, quiet := Entry{Context: op.ctx, Flags: op.kind() | FlagSend, Tag: op.tag, Src: AddrUnspec}, op.quiet
-		ep.dropTx(slot, op)
-		ep.finish(path.rail, e, quiet)
-	default:
-		ep.accepted(path, op, flags)
-	}
-	return nil
-}
-
-// handOver sends what stands in ep.op, through the hooks of the rail. It answers
-// whether a hook took the message in place of the provider, and whether an error is
-// the provider's own.
-func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) (replaced, provider bool, err error) {
-	chain := h.rails[p.rail]
-	f := chain.Send[o]
-	if f == nil {
-		if chain.Complete == nil { // nobody asks
-			err = h.ep.handOver(p.rail, op, iov, flags)
-			return false, err != nil, err
-		}
-		f = h.sendBase
-	}
+// enter wraps the context of an operation that goes through the hooks, and answers the
+// caller's.
+func (h *hooked) enter(p *path, op *txOp) (user any) {
 	t := h.track(op.ctx, p.rail)
 	t.quiet = op.quiet
 	op.ctx = t
-	c := &h.send
-	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, p.remote, iov, op.tag, h.ep.op.Data, uint64(flags), t.user
 	h.sending.tracked, h.sending.op, h.sending.refused = t, op, nil
-	err = f(c)
-	provider = err != nil && err == h.sending.refused
+	return t.user
+}
+
+// leave tells what became of an operation after its hooks have answered err and left a
+// context.
+func (h *hooked) leave(seen any, err error) handing {
+	t, op := h.sending.tracked, h.sending.op
+	out := handing{provider: err != nil && err == h.sending.refused}
 	switch {
 	case t.handed:
-		t.failed, err = err, nil
+		t.failed, err, out.provider = err, nil, false
 	case err == nil:
-		t.seen, replaced = c.Context, true
+		t.seen, out.replaced = seen, true
 	default:
 		op.ctx = nil
 		h.untrack(t)
 	}
-	c.IOV, c.Context, h.sending = nil, nil, tracking{}
-	return replaced, provider, err
+	h.sending = tracking{}
+	out.err = err
+	return out
+}
+
+// direct is the handing of an operation that no hook asks for.
+func direct(err error) handing { return handing{provider: err != nil, err: err} }
+
+// handOver sends what stands in ep.op, through the hooks of the rail.
+func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) handing {
+	chain := h.rails[p.rail]
+	f := chain.Send[o]
+	if f == nil {
+		if chain.Complete == nil { // nobody asks
+			return direct(h.ep.handOver(p.rail, op, iov, flags))
+		}
+		f = h.sendBase
+	}
+	c, user := &h.send, h.enter(p, op)
+	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, op.peer.remote(p), iov, op.tag, h.ep.op.Data, uint64(flags), user
+	err := f(c)
+	out := h.leave(c.Context, err)
+	c.IOV, c.Context = nil, nil
+	return out
 }
 
 // sendBase is what the last hook of a send calls.
 func (h *hooked) sendBase(c *intercept.Send) error {
 	ep, s := h.ep, &h.sending
-	if s.tracked == nil {
-		return fmt.Errorf("next of %v was called after its hook had returned: %w", c.Op, fierr.EOpBadState)
-	}
-	if s.handed {
-		return fmt.Errorf("next of %v was called again after it had succeeded: %w", c.Op, fierr.EOpBadState)
+	if err := s.tracked.handable(c.Op); err != nil {
+		return err
 	}
 	size, err := ep.setIOV(c.Op, c.IOV)
 	if err != nil {
@@ -151,13 +168,7 @@ func (h *hooked) sendBase(c *intercept.Send) error {
 		s.op.tag = c.Tag
 	}
 	s.op.len, ep.op.Tag, ep.op.Data = size, s.op.tag, c.Data
-	s.seen = c.Context
-	if err := ep.handOver(int(s.op.rail), s.op, c.IOV, Flags(c.Flags)); err != nil {
-		s.refused = err
-		return err
-	}
-	s.handed = true
-	return nil
+	return s.answered(c.Context, ep.handOver(int(s.op.rail), s.op, c.IOV, Flags(c.Flags)))
 }
 
 // receive passes a receive through the hooks.
@@ -206,11 +217,8 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 // recvBase is what the last hook of a receive calls.
 func (h *hooked) recvBase(c *intercept.Recv) error {
 	t := h.posting
-	if t == nil {
-		return fmt.Errorf("next of %v was called after its hook had returned: %w", c.Op, fierr.EOpBadState)
-	}
-	if t.handed {
-		return fmt.Errorf("next of %v was called again after it had succeeded: %w", c.Op, fierr.EOpBadState)
+	if err := t.handable(c.Op); err != nil {
+		return err
 	}
 	t.seen = c.Context
 	t.handed = true // it can end within the call

@@ -33,8 +33,8 @@ var errRefused = errors.New("refused by a hook")
 
 // tally counts what an endpoint's operations come to, under the endpoint's lock.
 type tally struct {
-	accepted, ended, looks int
-	under                  map[*int]any // contexts that are ours, and the callers'
+	accepted, ended int
+	under           map[*int]any // contexts that are ours, and the callers'
 }
 
 func (c *tally) hooks() *intercept.Hooks {

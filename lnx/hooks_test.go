@@ -401,27 +401,3 @@ func TestHooksOfCQ(t *testing.T) {
 	require.Equal(t, 1, waits)
 	require.Equal(t, 2, seen)
 }
-
-// The data path does not allocate with hooks either.
-func TestNoAllocationWithHooks(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector allocates")
-	}
-	opts := choice{Links: "shm"}.options()
-	opts.Hooks = []*intercept.Hooks{{
-		TSend: func(_ *intercept.Rail, s *intercept.Send, next func(*intercept.Send) error) error { return next(s) },
-		TRecv: func(_ *intercept.Rail, s *intercept.Recv, next func(*intercept.Recv) error) error { return next(s) },
-		Complete: func(*intercept.Rail, *intercept.Completion) {
-		},
-	}}
-	l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
-	l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
-	out, in := make([]byte, 5000), make([]byte, 5000)
-	round := func() {
-		must(l.b.ep.TRecv(in, l.toA, 1, 0, l.ctx))
-		l.send(out, 1, false)
-		l.finish(1, 1)
-	}
-	round()
-	require.Zero(t, testing.AllocsPerRun(300, round))
-}

@@ -85,12 +85,9 @@ func (ep *Endpoint) postMsg(o intercept.Op, iov [][]byte, from Addr, opContext a
 	if err != nil {
 		return err
 	}
+	ep.describePosted(slot, iov, from, opContext, quiet)
 	op := ep.rx.at(slot)
-	op.ctx, op.quiet, op.from, op.tag, op.state, op.rail, op.msg = opContext, quiet, from, 0, rxPosted, -1, true
-	if c, ok := ep.user(opContext).(*call); ok {
-		c.slot = slot
-	}
-	ep.setBuffers(slot, op, iov)
+	op.tag, op.msg = 0, true
 	ep.msgs.srq.Post(slot, uint64(from), 0, 0)
 	return nil
 }

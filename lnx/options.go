@@ -65,12 +65,15 @@ type Options struct {
 	// CQSize is how many unread completions make operations answer EAGAIN;
 	// 65,536 if 0.
 	CQSize int
-	// MaxPosted is how many receives, tagged and untagged, can be posted at once; 1,048,576 if 0. A
-	// posted receive takes at most 700 bytes, besides its buffer. Memory follows
-	// the most that were ever posted.
+	// MaxPosted is how many receives, tagged and untagged, can be posted at once;
+	// 1,048,576 if 0. A posted receive takes at most 700 bytes, besides its buffer, or
+	// 800 if it has several buffers or one above 64 bytes, which are pinned. Memory
+	// follows the most that were ever posted.
 	MaxPosted int
-	// MaxUnexpected is how many unexpected messages are held, tagged and untagged; 1,048,576 if 0. One
-	// of 8 bytes takes at most 1,024 over shm, the provider's part included.
+	// MaxUnexpected is how many unexpected messages are held, tagged and untagged;
+	// 1,048,576 if 0. With the provider's part one takes at most 1,024 bytes over shm up
+	// to 192 bytes, 43,500 from there to 4,096, where libfabric gives it a buffer of
+	// 32 KiB; over tcp 18,500 up to 16 KiB. Set it by that where peers may flood.
 	// When they are there, the rails are not driven until receives take some. One
 	// call into shm takes all that is waiting, so that fast senders can go beyond.
 	MaxUnexpected int

@@ -14,10 +14,9 @@ import (
 type path struct {
 	rail, entry int
 	addr        uint64
-	remote      *intercept.Remote // what hooks see of it; nil without hooks
-	silent      time.Time         // since when it does not connect; zero if it does
-	dead        bool              // given up: messages take another while there is one
-	passed      uint              // messages that would have taken it since
+	silent      time.Time // since when it does not connect; zero if it does
+	dead        bool      // given up: messages take another while there is one
+	passed      uint      // messages that would have taken it since
 }
 
 // retryDead is after how many messages a path that was given up is tried again.

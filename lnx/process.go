@@ -68,7 +68,13 @@ func (ep *Endpoint) has(addr []byte) bool {
 // forget ends the acquaintance with an endpoint of this process that is about to
 // close, under the lock of the one that forgets.
 func (ep *Endpoint) forget(closing *Endpoint) {
-	ep.dropRetired(func(r *retired) bool { return closing.has(r.name) })
+	ep.dropRetired(func(r *retired) bool {
+		if !closing.has(r.name) {
+			return false
+		}
+		ep.dropUnfinished(r.rail, r.addr)
+		return true
+	})
 	known := false
 	defer func() {
 		if !known && !ep.closed.Load() {
@@ -84,10 +90,12 @@ func (ep *Endpoint) forget(closing *Endpoint) {
 		if !ep.closed.Load() {
 			ep.endPeer(addr, state, fmt.Errorf("peer %d (of this process): %w", addr, ErrPeerDead))
 		}
-		ep.dropUnfinished(addr)
 		ep.dropOf(state)
 		state.paths = slices.DeleteFunc(state.paths, func(p path) bool {
 			local := ep.link.Rails[p.rail].NodeLocal
+			if local {
+				ep.dropUnfinished(p.rail, p.addr)
+			}
 			if local && ep.core.Remove(p.rail, p.addr) != nil {
 				ep.stats[p.rail].Error()
 			}
@@ -121,15 +129,15 @@ func (ep *Endpoint) forgetStranger(closing *Endpoint) {
 
 // dropUnfinished withdraws the messages whose bytes still lie with a peer that
 // shares memory and goes: those above the inject size.
-func (ep *Endpoint) dropUnfinished(from Addr) {
-	ep.dropIn(ep.suq, from)
-	ep.dropIn(ep.msgs.suq, from)
+func (ep *Endpoint) dropUnfinished(r int, addr uint64) {
+	ep.dropIn(ep.suq, r, addr)
+	ep.dropIn(ep.msgs.suq, r, addr)
 }
 
-func (ep *Endpoint) dropIn(q *suq.Queue, from Addr) {
-	for slot := range q.From(uint64(from)) {
+func (ep *Endpoint) dropIn(q *suq.Queue, r int, addr uint64) {
+	for slot := range q.All() {
 		op := ep.rx.at(slot)
-		if r := int(op.rail); !ep.link.Rails[r].NodeLocal || ep.core.Unexpected(slot).Size <= ep.inject[r] {
+		if int(op.rail) != r || ep.core.Unexpected(slot).Size <= ep.inject[r] || ep.core.Whose(slot) != addr {
 			continue
 		}
 		q.Remove(slot)

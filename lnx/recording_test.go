@@ -325,27 +325,6 @@ func TestRecordedNIC(t *testing.T) {
 	}
 }
 
-// The op timer adds no allocation.
-func TestNoAllocationWithTimer(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector allocates")
-	}
-	opts := recordingIn(t.TempDir(), choice{Links: "shm"}, "INTERCEPT_TIMER_CQGAP", "100")
-	l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
-	l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
-	out, in := make([]byte, 5000), make([]byte, 5000)
-	round := func() {
-		must(l.b.ep.TRecv(in, l.toA, 1, 0, l.ctx))
-		l.send(out, 1, false)
-		l.finish(1, 1)
-	}
-	round()
-	require.Zero(t, testing.AllocsPerRun(300, round))
-	require.NoError(t, l.a.ep.Close())
-	require.NoError(t, l.b.ep.Close())
-	require.NoError(t, lnx.StopRecording())
-}
-
 // Blocking calls get their own ends, whatever the recorder put in the way.
 func TestRecordedBlockingCalls(t *testing.T) {
 	dir := t.TempDir()

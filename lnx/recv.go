@@ -100,14 +100,21 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 	if err != nil {
 		return err
 	}
+	ep.describePosted(slot, iov, from, opContext, quiet)
 	op := ep.rx.at(slot)
-	op.ctx, op.quiet, op.from, op.tag, op.ignore, op.state, op.rail = opContext, quiet, from, tag, ignore, rxPosted, -1
+	op.tag, op.ignore = tag, ignore
+	ep.posted.Post(slot)
+	return nil
+}
+
+// describePosted notes a receive that will be posted.
+func (ep *Endpoint) describePosted(slot providers.Slot, iov [][]byte, from Addr, opContext any, quiet bool) {
+	op := ep.rx.at(slot)
+	op.ctx, op.quiet, op.from, op.state, op.rail = opContext, quiet, from, rxPosted, -1
 	if c, ok := ep.user(opContext).(*call); ok {
 		c.slot = slot
 	}
 	ep.setBuffers(slot, op, iov)
-	ep.posted.Post(slot)
-	return nil
 }
 
 // allocPosted takes a slot for a receive that will be posted.
@@ -172,6 +179,7 @@ func (ep *Endpoint) setBuffers(slot providers.Slot, op *rxOp, iov [][]byte) {
 func (ep *Endpoint) startRecv(slot providers.Slot, op *rxOp, state rxState) {
 	op.state = state
 	ep.active++
+	ep.wait.kick()
 	ep.poll.busy(int(op.rail))
 	if len(ep.starting) > 0 || !ep.startNow(slot, op) { // behind those that wait
 		ep.starting = append(ep.starting, slot)

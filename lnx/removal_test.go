@@ -18,36 +18,66 @@ import (
 )
 
 // removal is traffic with a peer that one side removes and inserts again and again:
-// a never does, b does.
+// a never does, b does. An endpoint is driven only by the calls on it. So whoever
+// receives stays until the other side has ended, and learns that from it: what it saw
+// sent could be less than what is under way.
 type removal struct {
-	t    *testing.T
-	ctx  context.Context
-	a, b *Endpoint
-	toB  Addr
-	toA  atomic.Uint64  // the Addr that b's peer had last
-	stop atomic.Bool    // senders
-	sent []atomic.Int64 // by tag
-	got  []atomic.Int64
+	ctx    context.Context
+	cancel context.CancelFunc
+	a, b   *Endpoint // one of them may be in another process
+	toB    Addr
+	toA    atomic.Uint64  // the Addr that b's peer had last
+	stop   atomic.Bool    // senders
+	back   atomic.Bool    // nothing is sent back any more
+	got    []atomic.Int64 // by tag
+	calls  sync.WaitGroup
+	errs   chan error
 }
 
-// send sends numbered messages from a to b until it is told to stop.
+func newRemoval(ctx context.Context, tags int) *removal {
+	r := &removal{got: make([]atomic.Int64, tags), errs: make(chan error, 2*tags+2)}
+	r.ctx, r.cancel = context.WithTimeout(ctx, 3*pairLimit)
+	return r
+}
+
+// run runs one side of the traffic with a tag. When it fails, all else ends.
+func (r *removal) run(f func(tag, size int) error, tag, size int) {
+	r.calls.Go(func() {
+		if err := f(tag, size); err != nil {
+			r.errs <- err
+			r.cancel()
+		}
+	})
+}
+
+// end waits for all that runs.
+func (r *removal) end(t require.TestingT) {
+	r.calls.Wait()
+	close(r.errs)
+	for err := range r.errs {
+		require.NoError(t, err)
+	}
+}
+
+// send sends numbered messages from a to b until it is told to stop. The last says that
+// it is the last.
 func (r *removal) send(tag, size int) error {
 	buf := make([]byte, size)
-	for n := uint64(0); !r.stop.Load(); n++ {
-		number(buf, n)
+	for n, last := uint64(0), false; !last; n++ {
+		last = r.stop.Load()
+		number(buf, mark(n, last))
 		if err := r.a.Send(r.ctx, r.toB, uint64(tag), buf); err != nil {
 			return fmt.Errorf("send %d of %d bytes: %w", n, size, err)
 		}
-		r.sent[tag].Add(1)
 	}
 	return nil
 }
 
-// recv receives all that was sent, in order, with contexts that end all the time.
+// recv receives all that is sent, in order, with contexts that end all the time.
 func (r *removal) recv(tag, size int) error {
 	buf, want := make([]byte, size), make([]byte, size)
 	patience := time.Millisecond
-	for n := uint64(0); !r.stop.Load() || r.got[tag].Load() < r.sent[tag].Load(); {
+	for n, last := uint64(0), false; !last; {
 		ctx, cancel := context.WithTimeout(r.ctx, patience)
 		info, err := r.b.Recv(ctx, AddrUnspec, uint64(tag), 0, buf)
 		cancel()
@@ -58,8 +88,9 @@ func (r *removal) recv(tag, size int) error {
 			}
 			return fmt.Errorf("receive %d of %d bytes: %w", n, size, err)
 		}
-		if number(want, n); info.Len != size || !bytes.Equal(want, buf) {
-			return fmt.Errorf("receive %d of %d bytes: got %d, number %d", n, size, info.Len, binary.LittleEndian.Uint64(buf))
+		last = buf[0]&1 == 1
+		if number(want, mark(n, last)); info.Len != size || !bytes.Equal(want, buf) {
+			return fmt.Errorf("receive %d of %d bytes: got %d, number %d", n, size, info.Len, binary.LittleEndian.Uint64(buf)>>1)
 		}
 		n++
 		patience = time.Millisecond
@@ -70,6 +101,7 @@ func (r *removal) recv(tag, size int) error {
 
 // sendBack sends from the side that removes its peer. A send finds it or not.
 func (r *removal) sendBack(tag, size int) error {
+	defer r.back.Store(true)
 	buf := make([]byte, size)
 	for !r.stop.Load() {
 		err := r.b.Send(r.ctx, Addr(r.toA.Load()), uint64(tag), buf)
@@ -83,15 +115,23 @@ func (r *removal) sendBack(tag, size int) error {
 // take receives what is sent back.
 func (r *removal) take(tag, size int) error {
 	buf := make([]byte, size)
-	for !r.stop.Load() {
+	for !r.back.Load() {
 		ctx, cancel := context.WithTimeout(r.ctx, time.Millisecond)
 		_, err := r.a.Recv(ctx, r.toB, uint64(tag), 0, buf)
 		cancel()
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || r.ctx.Err() != nil) {
 			return fmt.Errorf("receive what was sent back: %w", err)
 		}
 	}
 	return nil
+}
+
+// mark is the number of a message that may be the last.
+func mark(n uint64, last bool) uint64 {
+	if last {
+		return n<<1 | 1
+	}
+	return n << 1
 }
 
 func number(buf []byte, n uint64) {
@@ -101,63 +141,56 @@ func number(buf []byte, n uint64) {
 	binary.LittleEndian.PutUint64(buf, n)
 }
 
+// remove takes a's name out of b's AV and in again, with traffic in between.
+func (r *removal) remove(t *testing.T, name []byte, times int) {
+	for i := range times {
+		require.NoError(t, r.b.AV().Remove(Addr(r.toA.Load())))
+		r.some(t, i%len(r.got))
+		again, err := r.b.AV().Insert(name)
+		require.NoError(t, err)
+		r.toA.Store(uint64(again))
+		r.some(t, i%len(r.got))
+	}
+}
+
+// some waits for traffic.
+func (r *removal) some(t *testing.T, tag int) {
+	before := r.got[tag].Load()
+	soon(t, func() bool { return r.got[tag].Load() > before || r.ctx.Err() != nil }, "messages with tag %d", tag)
+}
+
+// removedSizes are messages that shm sends in each of its ways.
+var removedSizes = []int{8, 5000, 70_000, 300_000}
+
 // A peer that is removed from the AV while it sends is only not known as the source:
 // all it sends arrives, whole and in order, for receives from anybody. When it is
 // inserted again it is known again.
 func TestPeerRemovedDuringTraffic(t *testing.T) {
 	onRails(t, func(t *testing.T, links string) {
 		a, b, toB, toA := connected(t, Options{Links: links})
-		ctx, cancel := context.WithTimeout(t.Context(), 3*pairLimit)
-		defer cancel()
 		sizes := []int{8, 64, 5000, 16_000}
 		if links == "shm" {
-			sizes = []int{8, 5000, 70_000, 300_000}
+			sizes = removedSizes
 		}
-		r := &removal{t: t, ctx: ctx, a: a, b: b, toB: toB,
-			sent: make([]atomic.Int64, len(sizes)), got: make([]atomic.Int64, len(sizes))}
+		r := newRemoval(t.Context(), len(sizes))
+		defer r.cancel()
+		r.a, r.b, r.toB = a, b, toB
 		r.toA.Store(uint64(toA))
-		var all sync.WaitGroup
-		errs := make(chan error, 2*len(sizes)+2)
-		run := func(f func(tag, size int) error, tag, size int) {
-			all.Go(func() {
-				if err := f(tag, size); err != nil {
-					errs <- err
-					cancel()
-				}
-			})
-		}
 		for tag, size := range sizes {
-			run(r.send, tag, size)
-			run(r.recv, tag, size)
+			r.run(r.send, tag, size)
+			r.run(r.recv, tag, size)
 		}
-		run(r.sendBack, len(sizes), 8)
-		run(r.take, len(sizes), 8)
-		for i := range 16 {
-			require.NoError(t, b.AV().Remove(Addr(r.toA.Load())))
-			r.some(i % len(sizes))
-			again, err := b.AV().Insert(a.Name())
-			require.NoError(t, err)
-			r.toA.Store(uint64(again))
-			r.some(i % len(sizes))
-		}
+		r.run(r.sendBack, len(sizes), 8)
+		r.run(r.take, len(sizes), 8)
+		r.remove(t, a.Name(), 16)
 		r.stop.Store(true)
-		all.Wait()
-		close(errs)
-		for err := range errs {
-			require.NoError(t, err)
-		}
+		r.end(t)
 		// b knows the peer by its last Addr.
-		sent := calling(func() error { return a.Send(ctx, toB, 77, []byte("known")) })
-		info, err := b.Recv(ctx, Addr(r.toA.Load()), 77, 0, make([]byte, 5))
+		sent := calling(func() error { return a.Send(r.ctx, toB, 77, []byte("known")) })
+		info, err := b.Recv(r.ctx, Addr(r.toA.Load()), 77, 0, make([]byte, 5))
 		require.NoError(t, err)
 		require.Equal(t, RecvInfo{Len: 5, Tag: 77, From: Addr(r.toA.Load())}, info)
 		require.NoError(t, outcome(t, sent, "Send"))
 		require.False(t, slices.ContainsFunc(b.Stats(), func(s RailStats) bool { return s.Errors > 0 }), "%v", b.Stats())
 	})
-}
-
-// some waits for traffic.
-func (r *removal) some(tag int) {
-	before := r.got[tag].Load()
-	soon(r.t, func() bool { return r.got[tag].Load() > before || r.ctx.Err() != nil }, "messages with tag %d", tag)
 }

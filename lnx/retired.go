@@ -2,8 +2,10 @@ package lnx
 
 import (
 	"bytes"
+	"sync"
 
 	"golnx/peer"
+	"golnx/providers"
 )
 
 // shm 2.1 takes a peer's region away when it is removed from the AV, also from under
@@ -18,33 +20,74 @@ type retired struct {
 	name  []byte
 	pid   int
 	start uint64 // of the process
+	ended bool
 }
 
 // fewRetired is how many may be there without a look at which of their processes live.
 const fewRetired = 8
 
-// mostRetired is how many there may be; shm has room for 256 peers in all. The oldest
-// are removed beyond that, whatever they do.
+// mostRetired is how many there may be; shm has room for 256 peers in all. Beyond that
+// the oldest of which nothing waits are removed, though they live.
 const mostRetired = 128
 
 // retire keeps the rail addresses of a removed peer that shares memory, and answers
 // false for one that can be removed at once.
 func (ep *Endpoint) retire(state *peerState, p *path) bool {
-	if !ep.link.Rails[p.rail].NodeLocal || state.err != nil {
+	waits := sync.OnceValue(ep.waitingOf) // it looks at all operations
+	if !ep.link.Rails[p.rail].NodeLocal || state.err != nil && !waits().of(p.rail, p.addr) {
 		return false
 	}
-	r := retired{rail: p.rail, addr: p.addr, name: state.addr.Entries[p.entry].Addr}
+	r := retired{rail: p.rail, addr: p.addr, name: state.addr.Entries[p.entry].Addr, ended: state.err != nil}
 	r.pid, _ = processOf(state.addr, peer.Locality{Memory: true, PIDs: true})
 	r.start = startTime(r.pid)
 	ep.retired = append(ep.retired, r)
 	if len(ep.retired) > fewRetired {
-		ep.dropRetired(func(r *retired) bool { return startTime(r.pid) != r.start })
+		ep.dropRetired(func(r *retired) bool {
+			return (r.ended || startTime(r.pid) != r.start) && !waits().of(r.rail, r.addr)
+		})
 	}
-	for len(ep.retired) > mostRetired {
-		first := &ep.retired[0]
-		ep.dropRetired(func(r *retired) bool { return r == first })
+	if over := len(ep.retired) - mostRetired; over > 0 {
+		ep.dropRetired(func(r *retired) bool {
+			if over == 0 || waits().of(r.rail, r.addr) {
+				return false
+			}
+			over--
+			return true
+		})
 	}
 	return true
+}
+
+// waiting is the rail addresses of which messages wait, and the rails over which messages
+// of removed peers are on their way into buffers: shm looks into the region of the peer
+// for them, and does not tell whose the latter are.
+type waiting struct {
+	addrs map[railAddr]bool
+	rails uint64
+}
+
+type railAddr struct {
+	rail int8
+	addr uint64
+}
+
+func (ep *Endpoint) waitingOf() waiting {
+	w := waiting{addrs: map[railAddr]bool{}}
+	ep.rx.all(func(slot providers.Slot, op *rxOp) {
+		switch op.state {
+		case rxUnexpected, rxClaimed:
+			w.addrs[railAddr{op.rail, ep.core.Whose(slot)}] = true
+		case rxActive, rxStray, rxAbandoned:
+			if ep.peerOf(op.from) == nil {
+				w.rails |= 1 << op.rail
+			}
+		}
+	})
+	return w
+}
+
+func (w waiting) of(r int, addr uint64) bool {
+	return w.rails&(1<<r) != 0 || w.addrs[railAddr{int8(r), addr}]
 }
 
 // reinstate answers the rail address of a peer that is inserted again.

@@ -6,13 +6,12 @@ import (
 
 	"golnx/internal/livekeys"
 	"golnx/mr"
-	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
 	"golnx/rail/intercept"
 )
 
-// startRMA starts one operation on a peer's memory, under the lock. It is send's twin.
+// startRMA starts one operation on a peer's memory, under the lock. It is as send.
 func (ep *Endpoint) startRMA(o intercept.Op, iov [][]byte, remote []RemoteRange, data uint64, flags Flags, opContext any, quiet bool) error {
 	if err := ep.check(); err != nil {
 		return err
@@ -25,7 +24,7 @@ func (ep *Endpoint) startRMA(o intercept.Op, iov [][]byte, remote []RemoteRange,
 	if err != nil {
 		return err
 	}
-	mem, err := ep.checkRanges(o, remote, size, write)
+	mem, err := ep.checkRanges(o, remote, size, accessOf(write))
 	if err != nil {
 		return err
 	}
@@ -36,71 +35,56 @@ func (ep *Endpoint) startRMA(o intercept.Op, iov [][]byte, remote []RemoteRange,
 	if state.err != nil {
 		return state.err
 	}
-	if ep.cq.full() {
-		return fierr.Again
+	if err := ep.room(); err != nil {
+		return err
 	}
-	if ep.sends >= ep.set.MaxSends {
-		ep.progress(1)
-		return fierr.Again
-	}
-	path, err := ep.choose(state, max(size, 1))
-	if err == nil && ep.shm[path.rail].blocked {
-		if path = ep.round(state); path == nil {
-			err = ErrRailBroken
-		}
-	}
+	path, err := ep.chooseRMA(state, size)
 	if err == nil {
-		err = ep.aim(path, remote, write)
+		ep.rma.op.RemoteCount, err = aim(path, remote, &ep.rma.op.Remote, accessOf(write))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", callName(o), err)
 	}
-	slot, err := ep.core.AllocTx()
+	slot, op, err := ep.begin(path, state, mem.to, size, 0, opContext, quiet)
 	if err != nil {
-		ep.progress(1)
 		return err
 	}
-	r := path.rail
-	op := ep.tx.at(slot)
-	ep.seq++
-	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, state, mem.to, size, 0, ep.seq, int8(r), quiet
 	op.rma = FlagRMA | FlagRead
 	if write {
 		op.rma = FlagRMA | FlagWrite
 	}
 	ep.rma.op.Dest, ep.rma.op.Data, ep.rma.op.Slot, ep.rma.op.Write = path.addr, data, slot, write
-	if ep.hooks == nil {
-		if err := ep.handOverRMA(r, state, op, iov, flags); err != nil {
-			ep.dropTx(slot, op)
-			return ep.unsent(o, state, path, err)
-		}
-	} else if replaced, provider, err := ep.hooks.handOverRMA(path, op, o, iov, flags); err != nil {
-		ep.dropTx(slot, op)
-		if provider {
-			err = ep.unsent(o, state, path, err)
-		}
-		return err
-	} else if replaced {
-		ctx, done := op.ctx, op.flags()
-		ep.dropTx(slot, op)
-		ep.finish(r, Entry{Context: ctx, Flags: done, Src: AddrUnspec}, quiet)
-		return nil
+	var out handing
+	if ep.hooks != nil {
+		out = ep.hooks.handOverRMA(path, op, o, iov, flags)
+	} else if err := ep.handOverRMA(path.rail, state, op, iov, flags); err != nil {
+		out = handing{provider: true, err: err}
 	}
-	state.refused = nil
-	path.up(state)
-	state.sends++
-	ep.sends++
-	ep.peers.Acquire(peer.Addr(mem.to))
-	if write {
+	return ep.conclude(o, path, slot, op, flags, out)
+}
+
+// countRMA counts an operation on a peer's memory that a rail has taken.
+func (ep *Endpoint) countRMA(r int, op *txOp) {
+	switch {
+	case op.rma&FlagAtomic != 0:
+		ep.stats[r].Atomic(op.len)
+	case op.rma&FlagWrite != 0:
 		ep.stats[r].Write(op.len)
-	} else {
+	default:
 		ep.stats[r].Read(op.len)
 	}
-	ep.poll.busy(r)
-	if state.bell != nil && ep.wait.polled&(1<<r) != 0 {
-		state.bell.Ring()
+}
+
+// chooseRMA is choose for an operation whose completion comes when the peer's side is
+// done, whatever its size.
+func (ep *Endpoint) chooseRMA(state *peerState, size uint64) (*path, error) {
+	p, err := ep.choose(state, max(size, 1))
+	if err == nil && ep.shm[p.rail].blocked {
+		if p = ep.round(state); p == nil {
+			err = ErrRailBroken
+		}
 	}
-	return nil
+	return p, err
 }
 
 func writes(o intercept.Op) bool { return o >= intercept.OpWrite && o <= intercept.OpInjectWriteData }
@@ -147,11 +131,10 @@ func (ep *Endpoint) checkLevels(o intercept.Op, flags Flags) error {
 }
 
 // checkRanges looks at the remote side, and answers the memory of the first range.
-func (ep *Endpoint) checkRanges(o intercept.Op, remote []RemoteRange, size uint64, write bool) (*RemoteMemory, error) {
+func (ep *Endpoint) checkRanges(o intercept.Op, remote []RemoteRange, size uint64, access mr.Access) (*RemoteMemory, error) {
 	if n := len(remote); n < 1 || n > ep.link.Info.RMAIOVLimit {
 		return nil, fmt.Errorf("%s: %d remote ranges, this link takes 1 to %d: %w", callName(o), n, ep.link.Info.RMAIOVLimit, fierr.EInval)
 	}
-	access := accessOf(write)
 	total := uint64(0)
 	for i := range remote {
 		m := remote[i].Mem
@@ -167,7 +150,7 @@ func (ep *Endpoint) checkRanges(o intercept.Op, remote []RemoteRange, size uint6
 		if err := m.within(remote[i].Off, remote[i].Len); err != nil {
 			return nil, fmt.Errorf("%s: %w", callName(o), err)
 		}
-		if m.remote.Key().Access()&access == 0 {
+		if m.Access()&access != access {
 			return nil, fmt.Errorf("%s: the remote memory allows %v, %v is needed: %w", callName(o), m.Access(), access, fierr.EPerm)
 		}
 		total += min(remote[i].Len, math.MaxUint64-total)
@@ -185,18 +168,16 @@ func accessOf(write bool) mr.Access {
 	return mr.RemoteRead
 }
 
-// aim leaves addresses and keys for a path in the scratch operation.
-func (ep *Endpoint) aim(p *path, remote []RemoteRange, write bool) (err error) {
-	op := &ep.rma.op
-	op.RemoteCount = len(remote)
+// aim leaves the addresses and keys of ranges, for a path, in an operation.
+func aim(p *path, remote []RemoteRange, to *[providers.MaxIOV]providers.RMAIOV, access mr.Access) (n int, err error) {
 	for i := range remote {
-		r, at := &remote[i], &op.Remote[i]
+		r, at := &remote[i], &to[i]
 		at.Len = r.Len
-		if at.Addr, at.Key, err = r.Mem.remote.AtLocked(p.rail, p.entry, r.Mem.off+r.Off, r.Len, accessOf(write)); err != nil {
-			return err
+		if at.Addr, at.Key, err = r.Mem.remote.AtLocked(p.rail, p.entry, r.Mem.off+r.Off, r.Len, access); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return len(remote), nil
 }
 
 // handOverRMA gives the scratch operation to its provider.

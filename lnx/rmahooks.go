@@ -4,75 +4,69 @@ import (
 	"fmt"
 	"math"
 
+	"golnx/providers"
 	"golnx/providers/fierr"
 	"golnx/rail/intercept"
 )
 
 // handOverRMA hands the scratch operation over through the hooks of the rail, as
 // handOver does a send.
-func (h *hooked) handOverRMA(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) (replaced, provider bool, err error) {
+func (h *hooked) handOverRMA(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) handing {
 	chain, s := h.rails[p.rail], h.ep.rma
-	t := h.track(op.ctx, p.rail)
-	t.quiet = op.quiet
-	op.ctx = t
-	for i := range s.op.RemoteCount {
-		s.seen[i] = intercept.RemoteIOV(s.op.Remote[i])
-	}
-	h.rma = intercept.RMA{
-		Op: o, To: p.remote, IOV: iov, Remote: s.seen[:s.op.RemoteCount], Data: s.op.Data, Flags: uint64(flags), Context: t.user,
-	}
-	h.sending = tracking{tracked: t, op: op}
 	f := chain.RMA[o]
 	if f == nil {
+		if chain.Complete == nil { // nobody asks
+			return direct(h.ep.handOverRMA(p.rail, op.peer, op, iov, flags))
+		}
 		f = h.rmaBase
 	}
-	err = f(&h.rma)
-	provider = err != nil && err == h.sending.refused
-	switch {
-	case t.handed:
-		t.failed, err = err, nil
-	case err == nil:
-		t.seen, replaced = h.rma.Context, true
-	default:
-		op.ctx = nil
-		h.untrack(t)
-	}
-	h.rma.IOV, h.rma.Remote, h.rma.Context, h.sending = nil, nil, nil, tracking{}
-	return replaced, provider, err
+	c, user := &h.rma, h.enter(p, op)
+	c.Op, c.To, c.IOV, c.Data, c.Flags, c.Context = o, op.peer.remote(p), iov, s.op.Data, uint64(flags), user
+	c.Remote = rangesForHooks(&s.seen, &s.op.Remote, s.op.RemoteCount)
+	err := f(c)
+	out := h.leave(c.Context, err)
+	c.IOV, c.Remote, c.Context = nil, nil, nil
+	return out
 }
 
 // rmaBase is what the last hook of a read or write calls.
 func (h *hooked) rmaBase(c *intercept.RMA) error {
 	ep, s := h.ep, &h.sending
-	if s.tracked == nil {
-		return fmt.Errorf("next of %v was called after its hook had returned: %w", c.Op, fierr.EOpBadState)
-	}
-	if s.handed {
-		return fmt.Errorf("next of %v was called again after it had succeeded: %w", c.Op, fierr.EOpBadState)
+	if err := s.tracked.handable(c.Op); err != nil {
+		return err
 	}
 	size, err := ep.setLocal(c.Op, c.IOV, Flags(c.Flags))
 	if err != nil {
 		return err
 	}
-	if n := len(c.Remote); n < 1 || n > ep.link.Info.RMAIOVLimit {
-		return fmt.Errorf("%s: %d remote ranges, this link takes 1 to %d: %w", callName(c.Op), n, ep.link.Info.RMAIOVLimit, fierr.EInval)
+	op := &ep.rma.op
+	if op.RemoteCount, err = ep.rangesOfHooks(c.Op, &op.Remote, c.Remote, size); err != nil {
+		return err
 	}
-	op, total := &ep.rma.op, uint64(0)
-	op.RemoteCount = len(c.Remote)
-	for i, r := range c.Remote {
-		op.Remote[i].Addr, op.Remote[i].Len, op.Remote[i].Key = r.Addr, r.Len, r.Key
+	s.op.len, op.Data = size, c.Data
+	return s.answered(c.Context, ep.handOverRMA(int(s.op.rail), s.op.peer, s.op, c.IOV, Flags(c.Flags)))
+}
+
+// rangesForHooks shows the remote side of an operation to hooks.
+func rangesForHooks(to *[providers.MaxIOV]intercept.RemoteIOV, from *[providers.MaxIOV]providers.RMAIOV, n int) []intercept.RemoteIOV {
+	for i := range n {
+		to[i] = intercept.RemoteIOV(from[i])
+	}
+	return to[:n]
+}
+
+// rangesOfHooks takes over what hooks made of it.
+func (ep *Endpoint) rangesOfHooks(o intercept.Op, to *[providers.MaxIOV]providers.RMAIOV, from []intercept.RemoteIOV, size uint64) (int, error) {
+	if n := len(from); n < 1 || n > ep.link.Info.RMAIOVLimit {
+		return 0, fmt.Errorf("%s: %d remote ranges, this link takes 1 to %d: %w", callName(o), n, ep.link.Info.RMAIOVLimit, fierr.EInval)
+	}
+	total := uint64(0)
+	for i, r := range from {
+		to[i].Addr, to[i].Len, to[i].Key = r.Addr, r.Len, r.Key
 		total += min(r.Len, math.MaxUint64-total)
 	}
 	if total != size {
-		return fmt.Errorf("%s: %d bytes here and %d there: %w", callName(c.Op), size, total, fierr.EInval)
+		return 0, fmt.Errorf("%s: %d bytes here and %d there: %w", callName(o), size, total, fierr.EInval)
 	}
-	s.op.len, op.Data = size, c.Data
-	s.seen = c.Context
-	r := int(s.op.rail)
-	if err := ep.handOverRMA(r, ep.peerOf(s.op.to), s.op, c.IOV, Flags(c.Flags)); err != nil {
-		s.refused = err
-		return err
-	}
-	s.handed = true
-	return nil
+	return len(from), nil
 }

@@ -2,8 +2,8 @@ package lnx
 
 import (
 	"fmt"
-	"strings"
 
+	"golnx/internal/bitnames"
 	"golnx/peer"
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -55,29 +55,16 @@ const (
 )
 
 // String names the bits, as FlagPeek|FlagClaim.
-func (f Flags) String() string {
-	var names []string
-	for _, n := range flagNames {
-		if f&n.flag != 0 {
-			names = append(names, n.name)
-			f &^= n.flag
-		}
-	}
-	if f != 0 || names == nil {
-		names = append(names, fmt.Sprintf("%#x", uint64(f)))
-	}
-	return strings.Join(names, "|")
-}
+func (f Flags) String() string { return bitnames.Join(f, flagNames, "0x0") }
 
-var flagNames = []struct {
-	flag Flags
-	name string
-}{
-	{FlagTagged, "FlagTagged"}, {FlagMsg, "FlagMsg"}, {FlagSend, "FlagSend"}, {FlagRecv, "FlagRecv"}, {FlagCompletion, "FlagCompletion"},
-	{FlagRemoteCQData, "FlagRemoteCQData"}, {FlagInject, "FlagInject"},
-	{FlagMultiRecv, "FlagMultiRecv"}, {FlagPeek, "FlagPeek"}, {FlagClaim, "FlagClaim"}, {FlagDiscard, "FlagDiscard"},
-	{FlagRMA, "FlagRMA"}, {FlagAtomic, "FlagAtomic"}, {FlagRead, "FlagRead"}, {FlagWrite, "FlagWrite"}, {FlagRemoteWrite, "FlagRemoteWrite"},
-	{FlagInjectComplete, "FlagInjectComplete"}, {FlagTransmitComplete, "FlagTransmitComplete"}, {FlagDeliveryComplete, "FlagDeliveryComplete"},
+var flagNames = []bitnames.Name[Flags]{
+	{Bit: FlagTagged, Name: "FlagTagged"}, {Bit: FlagMsg, Name: "FlagMsg"}, {Bit: FlagSend, Name: "FlagSend"},
+	{Bit: FlagRecv, Name: "FlagRecv"}, {Bit: FlagCompletion, Name: "FlagCompletion"}, {Bit: FlagRemoteCQData, Name: "FlagRemoteCQData"},
+	{Bit: FlagInject, Name: "FlagInject"}, {Bit: FlagMultiRecv, Name: "FlagMultiRecv"}, {Bit: FlagPeek, Name: "FlagPeek"},
+	{Bit: FlagClaim, Name: "FlagClaim"}, {Bit: FlagDiscard, Name: "FlagDiscard"}, {Bit: FlagRMA, Name: "FlagRMA"},
+	{Bit: FlagAtomic, Name: "FlagAtomic"}, {Bit: FlagRead, Name: "FlagRead"}, {Bit: FlagWrite, Name: "FlagWrite"},
+	{Bit: FlagRemoteWrite, Name: "FlagRemoteWrite"}, {Bit: FlagInjectComplete, Name: "FlagInjectComplete"}, {Bit: FlagTransmitComplete, Name: "FlagTransmitComplete"},
+	{Bit: FlagDeliveryComplete, Name: "FlagDeliveryComplete"},
 }
 
 // Msg is a message of TSendMsg and TRecvMsg (struct fi_msg_tagged), or of MSendMsg and
@@ -156,7 +143,7 @@ func (ep *Endpoint) send(o intercept.Op, iov [][]byte, to Addr, tag, data uint64
 		return err
 	}
 	if ep.hooks != nil {
-		return ep.hooks.sendOne(path, op, o, iov, flags)
+		return ep.conclude(o, path, ep.op.Slot, op, flags, ep.hooks.handOver(path, op, o, iov, flags))
 	}
 	if err := ep.handOver(path.rail, op, iov, flags); err != nil {
 		return ep.refused(o, path, op, err)
@@ -185,31 +172,76 @@ func (ep *Endpoint) prepare(o intercept.Op, iov [][]byte, to Addr, tag, data uin
 	if flags&FlagInject != 0 && size > ep.link.Info.InjectSize {
 		return nil, nil, tooLongToInject(o, size, ep.link.Info.InjectSize)
 	}
-	if ep.cq.full() {
-		return nil, nil, fierr.Again
-	}
-	if ep.sends >= ep.set.MaxSends {
-		ep.progress(1)
-		return nil, nil, fierr.Again
+	if err := ep.room(); err != nil {
+		return nil, nil, err
 	}
 	path, err := ep.choose(state, size)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", callName(o), err)
 	}
-	slot, err := ep.core.AllocTx()
+	slot, op, err := ep.begin(path, state, to, size, tag, opContext, quiet)
 	if err != nil {
-		ep.progress(1)
 		return nil, nil, err
 	}
-	op := ep.tx.at(slot)
-	ep.seq++
-	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, state, to, size, tag, ep.seq, int8(path.rail), quiet
 	op.msg = untagged(o)
 	ep.op.Dest, ep.op.Tag, ep.op.Data, ep.op.Slot = path.addr, tag, data, slot
 	return path, op, nil
 }
 
-// accepted notes that a rail has taken the message of op.
+// room answers EAGAIN while no more operations may be under way.
+func (ep *Endpoint) room() error {
+	if ep.cq.full() {
+		return fierr.Again
+	}
+	if ep.sends >= ep.set.MaxSends {
+		ep.progress(1)
+		return fierr.Again
+	}
+	return nil
+}
+
+// begin takes a slot for an operation towards a peer.
+func (ep *Endpoint) begin(path *path, state *peerState, to Addr, size, tag uint64, opContext any, quiet bool) (providers.Slot, *txOp, error) {
+	slot, err := ep.core.AllocTx()
+	if err != nil {
+		ep.progress(1)
+		return 0, nil, err
+	}
+	op := ep.tx.at(slot)
+	ep.seq++
+	op.ctx, op.peer, op.to, op.len, op.tag, op.seq, op.rail, op.quiet = opContext, state, to, size, tag, ep.seq, int8(path.rail), quiet
+	return slot, op, nil
+}
+
+// handing is what became of an operation on its way to the provider: err tells that it
+// was not accepted, and provider whose answer that is; replaced that a hook took it in
+// place of the provider.
+type handing struct {
+	replaced, provider bool
+	err                error
+}
+
+// conclude ends the call that started an operation.
+func (ep *Endpoint) conclude(o intercept.Op, path *path, slot providers.Slot, op *txOp, flags Flags, out handing) error {
+	switch {
+	case out.err != nil:
+		state := op.peer
+		ep.dropTx(slot, op)
+		if out.provider {
+			return ep.unsent(o, state, path, out.err)
+		}
+		return out.err
+	case out.replaced:
+		e, quiet := Entry{Context: op.ctx, Flags: op.flags(), Tag: op.tag, Src: AddrUnspec}, op.quiet
+		ep.dropTx(slot, op)
+		ep.finish(path.rail, e, quiet)
+	default:
+		ep.accepted(path, op, flags)
+	}
+	return nil
+}
+
+// accepted notes that a rail has taken an operation.
 func (ep *Endpoint) accepted(path *path, op *txOp, flags Flags) {
 	state, r := op.peer, path.rail
 	state.refused = nil
@@ -218,6 +250,8 @@ func (ep *Endpoint) accepted(path *path, op *txOp, flags Flags) {
 	ep.sends++
 	ep.peers.Acquire(peer.Addr(op.to))
 	switch {
+	case op.rma != 0:
+		ep.countRMA(r, op)
 	case op.msg:
 		ep.countMsg(path, op, flags)
 	case flags&FlagInject != 0:
@@ -226,8 +260,14 @@ func (ep *Endpoint) accepted(path *path, op *txOp, flags Flags) {
 		ep.stats[r].TSend(op.len)
 	}
 	ep.poll.busy(r)
-	if state.bell != nil && ep.wait.polled&(1<<r) != 0 {
+	if ep.wait.polled&(1<<r) == 0 {
+		return
+	}
+	if state.bell != nil {
 		state.bell.Ring()
+	}
+	if op.len > ep.inject[r] || op.rma != 0 {
+		ep.wait.kick() // who sleeps until the bell rings has to look for its steps
 	}
 }
 

@@ -115,6 +115,7 @@ func (w *waiters) handOver() {
 
 // signalCQ tells one CQ reader that there is a completion.
 func (w *waiters) signalCQ() {
+	w.kick() // it may be the leader, asleep
 	if w.cq.Load() == 0 {
 		return
 	}
@@ -127,7 +128,7 @@ func (w *waiters) signalCQ() {
 
 // kick ends the leader's sleep.
 func (w *waiters) kick() {
-	if w.sleeping.Load() {
+	if w.sleeping.Load() && w.sleeping.CompareAndSwap(true, false) { // once a sleep
 		w.ring()
 	}
 }
@@ -338,9 +339,9 @@ func (ep *Endpoint) sleep(nap time.Duration, over func() bool) bool {
 //
 // While it waits it drives all rails: it spins for a moment, then sleeps on the rails'
 // descriptors, for at most 10 ms at a time, which bounds what a provider forgets to
-// signal. shm has no descriptor: local peers that are endpoints of this package wake
-// the sleeper, which looks by itself every 5 ms; while a local peer is something else,
-// as C LNX, or a transfer is under way, it looks every 250 µs.
+// signal. shm has no descriptor: local peers that are endpoints of this package wake the
+// sleeper, which looks by itself every 5 ms; while a local peer is something else, as C
+// LNX, or a transfer is under way, it looks every 250 µs.
 func (q *CQ) Wait(ctx context.Context, entries []Entry) (int, error) {
 	if h := q.ep.hooks; h != nil && h.waits {
 		return h.wait(ctx, entries)

@@ -1,9 +1,6 @@
 package mr
 
-import (
-	"fmt"
-	"strings"
-)
+import "golnx/internal/bitnames"
 
 // Access says what memory may be used for, with the bits of fi_mr(3).
 type Access uint64
@@ -22,31 +19,13 @@ const (
 	RemoteAccess = RemoteRead | RemoteWrite
 )
 
-var accessNames = [...]struct {
-	bit  Access
-	name string
-}{
-	{Send, "send"}, {Recv, "recv"}, {Read, "read"}, {Write, "write"},
-	{RemoteRead, "remote_read"}, {RemoteWrite, "remote_write"},
+var accessNames = []bitnames.Name[Access]{
+	{Bit: Send, Name: "send"}, {Bit: Recv, Name: "recv"}, {Bit: Read, Name: "read"}, {Bit: Write, Name: "write"},
+	{Bit: RemoteRead, Name: "remote_read"}, {Bit: RemoteWrite, Name: "remote_write"},
 }
 
 // String names the bits, as "send|recv"; no bits are "none".
-func (a Access) String() string {
-	var names []string
-	for _, n := range accessNames {
-		if a&n.bit != 0 {
-			names = append(names, n.name)
-			a &^= n.bit
-		}
-	}
-	if a != 0 {
-		names = append(names, fmt.Sprintf("%#x", uint64(a)))
-	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, "|")
-}
+func (a Access) String() string { return bitnames.Join(a, accessNames, "none") }
 
 // check says what is wrong with a where only the bits of allowed are possible.
 func (a Access) check(allowed Access) error {

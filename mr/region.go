@@ -202,10 +202,11 @@ func (m *Manager) AcquireRegion(r *Region, rail, off, n int, access Access) (Lea
 // Close ends the region. New uses are refused from then on, and as soon as no operation
 // uses it (any more) it is deregistered, or left to the cache.
 //
-// If operations do use it, Close answers ErrBusy: the memory must not be freed yet. That
-// needs nothing more to be done, but Close may be called again to see whether they have
-// ended. It answers nil once, and ErrClosed after that. An error of a provider that does
-// not let go of the memory leaves it pinned, and the next Close tries again.
+// If operations do use it, those included that found its registration by address, Close
+// answers ErrBusy: the memory must not be freed yet. That needs nothing more to be done,
+// but Close may be called again to see whether they have ended. It answers nil once, and
+// ErrClosed after that. An error of a provider that does not let go of the memory leaves
+// it pinned, and the next Close tries again.
 func (r *Region) Close() error {
 	if r == nil || r.m == nil {
 		return closed("the region")

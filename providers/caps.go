@@ -1,9 +1,6 @@
 package providers
 
-import (
-	"fmt"
-	"strings"
-)
+import "golnx/internal/bitnames"
 
 // Caps has the capability bits of fi_getinfo(3).
 type Caps uint64
@@ -18,26 +15,10 @@ const (
 )
 
 // capNames has what can be asked for.
-var capNames = [...]struct {
-	bit  Caps
-	name string
-}{{CapTagged, "tagged"}, {CapRMA, "rma"}, {CapAtomic, "atomic"}, {CapRMAEvent, "rma_event"}}
+var capNames = []bitnames.Name[Caps]{
+	{Bit: CapTagged, Name: "tagged"}, {Bit: CapRMA, Name: "rma"}, {Bit: CapAtomic, Name: "atomic"}, {Bit: CapRMAEvent, Name: "rma_event"},
+}
 
 // String names the bits that an application asks for, as "tagged|rma", and answers the
 // rest as a number; no bits are "none".
-func (c Caps) String() string {
-	var names []string
-	for _, n := range capNames {
-		if c&n.bit != 0 {
-			names = append(names, n.name)
-			c &^= n.bit
-		}
-	}
-	if c != 0 {
-		names = append(names, fmt.Sprintf("%#x", uint64(c)))
-	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, "|")
-}
+func (c Caps) String() string { return bitnames.Join(c, capNames, "none") }

@@ -46,7 +46,9 @@ func runC(t *testing.T, program string, args ...string) outcome {
 
 // shape is a line of JSON without its figures.
 func shape(out string) string {
-	out = regexp.MustCompile(`("(?:p50|p99|mean|msgs_per_s|bytes_per_s)":)[\d.]+`).ReplaceAllString(out, "$1N")
+	out = regexp.MustCompile(`("(?:p50|p99|mean|msgs_per_s|ops_per_s|bytes_per_s)":)[\d.]+`).ReplaceAllString(out, "$1N")
+	// When the other end says that it has come as far differs.
+	out = regexp.MustCompile(`"rx_msgs":\d+,"ops"`).ReplaceAllString(out, `"rx_msgs":N,"ops"`)
 	return regexp.MustCompile(`"links":"[^"]*"`).ReplaceAllString(out, `"links":L`)
 }
 
@@ -61,6 +63,12 @@ func TestCbenchReportsAsPerf(t *testing.T) {
 		"bw --size 4096,100000 --iters 40 --warmup 5 --window 4",
 		"match --kind exact,tag,source --posted 0,1,50 --iters 20",
 		"match --kind exact,tag,source --unexpected 1,50 --iters 20",
+		"lat --op read --size 1,9000 --iters 30 --warmup 3",
+		"lat --op write --size 1,9000 --iters 300 --warmup 3",
+		"rate --op read --size 8 --iters 100 --warmup 7 --window 8",
+		"rate --op write --size 8 --iters 50 --warmup 0 --window 1",
+		"bw --op read --size 4096,100000 --iters 40 --warmup 5 --window 4",
+		"bw --op write --size 4096,100000 --iters 40 --warmup 5 --window 4 --both",
 	} {
 		t.Run(args, func(t *testing.T) {
 			words := strings.Fields(args)
@@ -74,6 +82,15 @@ func TestCbenchReportsAsPerf(t *testing.T) {
 	}
 }
 
+func TestCbenchReadsAndWritesOverTCP(t *testing.T) {
+	program := buildCbench(t)
+	for _, args := range []string{"lat --op read", "lat --op write", "rate --op read --both", "bw --op write"} {
+		c := runC(t, program, append(strings.Fields(args), strings.Fields("--provider tcp;ofi_rxm --domain lo --iters 50 --timeout 30")...)...)
+		require.Zero(t, c.code, c.stderr)
+		require.EqualValues(t, 50, parse(t, c.stdout)[0].Rails[0].Ops)
+	}
+}
+
 // Both ways, an end may begin a little before the other: what arrives may differ.
 func TestCbenchBothWays(t *testing.T) {
 	program := buildCbench(t)
@@ -83,7 +100,7 @@ func TestCbenchBothWays(t *testing.T) {
 			c = runC(t, program, "rate", "--both", "--iters", "100", "--window", "8", "--timeout", "30", "--provider", provider)
 		}
 		require.Zero(t, c.code, c.stderr)
-		require.Regexp(t, `^\{"test":"rate","links":"[^"]+","size":8,"iters":100,"window":8,"both":true,"msgs_per_s":\d+,"rails":\[.*\]\}\n$`, c.stdout)
+		require.Regexp(t, `^\{"test":"rate","op":"tsend","links":"[^"]+","size":8,"iters":100,"window":8,"both":true,"msgs_per_s":\d+,"rails":\[.*\]\}\n$`, c.stdout)
 		require.Positive(t, parse(t, c.stdout)[0].Msgs)
 	}
 }
@@ -91,14 +108,19 @@ func TestCbenchBothWays(t *testing.T) {
 func TestCbenchRefuses(t *testing.T) {
 	program := buildCbench(t)
 	for want, args := range map[string]string{
-		"--provider is missing":         "lat",
-		"there is no test nosuch":       "nosuch --provider shm",
-		"no number from 0":              "lat --provider shm --size -1",
-		"no kind of receive: all":       "match --provider shm --kind all",
-		"--cpus wants two":              "lat --provider shm --cpus 1",
-		"C LNX 2.1 crashes with more":   "match --provider lnx --posted 100000",
-		"--timeout is at least 1":       "lat --provider shm --timeout 0",
-		"fi_getinfo: No data available": "lat --provider nosuch",
+		"--provider is missing":          "lat",
+		"there is no test nosuch":        "nosuch --provider shm",
+		"no number from 0":               "lat --provider shm --size -1",
+		"no kind of receive: all":        "match --provider shm --kind all",
+		"--cpus wants two":               "lat --provider shm --cpus 1",
+		"C LNX 2.1 crashes with more":    "match --provider lnx --posted 100000",
+		"no operation: fadd":             "lat --provider shm --op fadd",
+		"tagged messages only, no write": "bw --provider lnx --op write",
+		"match is done with tsend":       "match --provider shm --op read",
+		"--size is at least 1 for read":  "bw --provider shm --op read --size 8,0",
+		"--both is for rate and bw":      "lat --provider shm --both",
+		"--timeout is at least 1":        "lat --provider shm --timeout 0",
+		"fi_getinfo: No data available":  "lat --provider nosuch",
 	} {
 		got := runC(t, program, strings.Fields(args)...)
 		require.NotZero(t, got.code, args)

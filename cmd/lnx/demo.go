@@ -116,7 +116,7 @@ func (c *demoCmd) phase(a *app, f *linkFlags, disableShm string) (messages int, 
 }
 
 func demoParams(size int) (bench.Params, error) {
-	test, err := bench.Lookup("exchange")
+	test, err := bench.Lookup("exchange", bench.OpTSend)
 	if err != nil {
 		return bench.Params{}, err
 	}
@@ -145,7 +145,7 @@ func rightRails(rails []providers.Info, counts []bench.RailCount, want int) erro
 func printDemo(a *app, reports []report, disableShm string) error {
 	title := fmt.Sprintf("Two processes, link %s, %s=%s", reports[0].link, linkspec.EnvDisableShm, disableShm)
 	t := ui.NewTable(title, "size", "messages each way", "time [ms]")
-	t.AppendHeader([]any{"size", "messages each way", "time [ms]", "rails: sent / received"})
+	t.AppendHeader([]any{"size", "messages each way", "time [ms]", carriedHead})
 	for _, r := range reports {
 		ms := 1e3 * r.result.Value.(float64)
 		t.AppendRow([]any{ui.Size(uint64(r.Size)), r.Iters, fmt.Sprintf("%.2f", ms), carried(r.result.Rails)})

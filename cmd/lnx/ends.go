@@ -73,7 +73,7 @@ func leadOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, cpu int,
 }
 
 // serveOver opens a link here and follows the other end.
-func serveOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, cpu int, only string) error {
+func serveOver(a *app, conn net.Conn, f *linkFlags, limit time.Duration, cpu int, only bench.Only) error {
 	ch, err := pair.Open(a.ctx, conn, limit)
 	if err != nil {
 		return err
@@ -105,6 +105,7 @@ func overEndpoint(a *app, ch *pair.Channel, f *linkFlags, seed uint64, limit tim
 // peerCmd is the other end that pair.Start starts.
 type peerCmd struct {
 	linkFlags
+	Op      string        `default:"tsend"`
 	Timeout time.Duration `default:"30s"`
 	CPU     int           `name:"cpu" default:"-1"`
 }
@@ -122,7 +123,8 @@ func (c *peerCmd) Run(a *app) error {
 		return err
 	}
 	a.err = io.Discard
-	if err = serveOver(a, conn, &c.linkFlags, c.Timeout, c.CPU, ""); err == nil {
+	c.linkFlags.op = c.Op
+	if err = serveOver(a, conn, &c.linkFlags, c.Timeout, c.CPU, bench.Only{}); err == nil {
 		return nil
 	}
 	if ours := pair.Told(err) && a.ctx.Err() == nil; !ours && pair.Ended(parent, parentGrace) {

@@ -12,6 +12,7 @@ import (
 	"golnx/cmd/lnx/ui"
 	"golnx/lnx"
 	"golnx/providers"
+	"golnx/providers/fiinfo"
 )
 
 // infoCmd shows links.
@@ -144,10 +145,10 @@ func capLines(rails []providers.Info) string {
 		common &= r.Caps
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "caps of all rails: %s\n", orDash(strings.Join(capList(common), " ")))
+	fmt.Fprintf(&b, "caps of all rails: %s\n", orDash(strings.Join(fiinfo.Caps(common).Names(), " ")))
 	for _, r := range rails {
 		if more := r.Caps &^ common; more != 0 {
-			fmt.Fprintf(&b, "%s besides: %s\n", r.Name(), strings.Join(capList(more), " "))
+			fmt.Fprintf(&b, "%s besides: %s\n", r.Name(), strings.Join(fiinfo.Caps(more).Names(), " "))
 		}
 	}
 	return b.String()
@@ -184,7 +185,7 @@ type (
 const maxJSONNumber = 1 << 53
 
 func newRailJSON(i providers.Info) railJSON {
-	r := railJSON{i.Name(), i, i.MaxMsgSize, i.AddrFormat.String(), capList(i.Caps)}
+	r := railJSON{i.Name(), i, i.MaxMsgSize, i.AddrFormat.String(), fiinfo.Caps(i.Caps).Names()}
 	if r.MaxMsgSize > maxJSONNumber {
 		r.MaxMsgSize = 0
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"golnx/cmd/lnx/bench"
 	"golnx/linkspec"
 	"golnx/lnx"
 	"golnx/rail"
@@ -16,6 +17,8 @@ type linkFlags struct {
 	Policy     string `placeholder:"NAME" help:"How rails are selected: ${policies}. Without it, FI_LNX_MULTI_RAIL_SELECTION."`
 	DisableShm bool   `name:"disable-shm" help:"Leave shared memory out, as FI_LNX_DISABLE_SHM=1 does."`
 	Direct     bool   `help:"Have the provider of a link of one rail match messages, as LNX_DIRECT=1 does."`
+
+	op string // that links are to be able to do; tagged messages if empty
 }
 
 // check refuses what can be seen to be wrong without looking at the machine.
@@ -40,7 +43,7 @@ func (f *linkFlags) spec() string {
 }
 
 func (f *linkFlags) options() lnx.Options {
-	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Direct: f.Direct}
+	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Direct: f.Direct, Caps: bench.CapsOf(f.op)}
 }
 
 // asked says whether there is a spec at all.
@@ -54,6 +57,7 @@ var flagNames = strings.NewReplacer(
 	"Options.DisableShm", "--disable-shm",
 	"Options.Direct", "--direct",
 	"Options.ConnectTimeout", "--timeout",
+	"Options.Caps asks for", "--op asks for",
 )
 
 // leftOut puts a listing's differences into two lists: what is there under another
@@ -85,6 +89,9 @@ func (f *linkFlags) args() []string {
 	}
 	if f.Direct {
 		args = append(args, "--direct")
+	}
+	if f.op != "" {
+		args = append(args, "--op="+f.op)
 	}
 	return args
 }

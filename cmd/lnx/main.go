@@ -95,7 +95,7 @@ func (a *app) command(args []string) error {
 	parser, err := kong.New(&c,
 		kong.Name("lnx"),
 		kong.Description("Links of several libfabric providers, as fi_lnx(7). Links are written as in FI_LNX_PROV_LINKS: shm+tcp, or shm+cxi:cxi0,cxi1."),
-		kong.Vars{"policies": strings.Join(rail.Policies(), ", "), "tests": testHelp(), "kinds": strings.Join(bench.Kinds, ", ")},
+		kong.Vars{"policies": strings.Join(rail.Policies(), ", "), "tests": testHelp(), "ops": opHelp(), "kinds": strings.Join(bench.Kinds, ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(a.out, a.err),
 	)
@@ -114,7 +114,18 @@ func (a *app) command(args []string) error {
 func testHelp() string {
 	var words []string
 	for _, t := range bench.Offered() {
-		words = append(words, fmt.Sprintf("%s (%s)", t.Name, t.Help))
+		if t.Op == bench.OpTSend {
+			words = append(words, fmt.Sprintf("%s (%s)", t.Name, t.Help))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// opHelp names the operations of lnx perf.
+func opHelp() string {
+	var words []string
+	for _, o := range bench.Ops() {
+		words = append(words, fmt.Sprintf("%s (%s)", o.Name, o.Help))
 	}
 	return strings.Join(words, ", ")
 }

@@ -98,11 +98,13 @@ func start(t *testing.T, args ...string) *running {
 }
 
 // begin starts what has been prepared.
-func (r *running) begin() {
+func (r *running) begin() { r.t.Helper(); r.beginBy((*exec.Cmd).Start) }
+
+func (r *running) beginBy(start func(*exec.Cmd) error) {
 	r.t.Helper()
 	stderr, err := r.StderrPipe()
 	require.NoError(r.t, err)
-	require.NoError(r.t, r.Start())
+	require.NoError(r.t, start(r.Cmd))
 	go func() {
 		defer close(r.lines)
 		for s := bufio.NewScanner(stderr); s.Scan(); {
@@ -224,15 +226,26 @@ func TestBadFlags(t *testing.T) {
 		{"perf lat --window=4", "one message under way at a time"},
 		{"perf bw --window=0", "--window 0: 1 to"},
 		{"perf bw --window=16384 --size=1M", "the product may be"},
-		{"perf lat --both", "in both directions anyway"},
+		{"perf lat --both", "--both: it is for rate and bw, not for lat"},
 		{"perf rate --percentiles", "rate times all of them"},
 		{"perf bw --histogram", "bw times all of them"},
 		{"perf lat --csv --json", "can't be used together"},
 		{"perf lat --iters=1 --duration=1s", "can't be used together"},
 		{"perf lat --duration=0s", "--duration 0s"},
 		{"perf lat --duration=2h", "--duration 2h0m0s"},
+		{"perf lat --op=copy", `--op "copy": there are`},
+		{"perf bw --op=fadd", "--op fadd: bw is done with read, send, tsend, write"},
+		{"perf lat --op=fadd --size=16", "--size 16: lat --op fadd takes 8 to 8 bytes"},
+		{"perf match --op=send", "--op send: match is done with tsend"},
+		{"perf rate --op=send --batch=2", "with --op tsend"},
+		{"perf match --op=read", "--op read: match is done with tsend"},
+		{"perf idle --op=write", "--op write: idle is done with tsend"},
+		{"perf nosuch --op=write", `there is no test "nosuch"`},
+		{"perf bw --op=read --size=0", "--size 0: bw --op read takes 1 to"},
+		{"perf rate --op=write --batch=2", "with --op tsend"},
+		{"perf rate --op=write --goroutines=2", "rate --op write has one at each end"},
 		{"perf lat --goroutines=0", "--goroutines 0: 1 to"},
-		{"perf bw --goroutines=2", "bw has one at each end"},
+		{"perf bw --goroutines=2", "bw --op tsend has one at each end"},
 		{"perf lat --goroutines=2 --cpus=0,1", "with --goroutines there is none"},
 		{"perf lat --cpus=0", "write two processors"},
 		{"perf lat --cpus=0,x", `"x" is no processor`},

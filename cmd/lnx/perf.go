@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"golnx/cmd/lnx/bench"
@@ -18,6 +19,7 @@ const acceptLimit = 10 * time.Minute
 // perfCmd measures.
 type perfCmd struct {
 	Test string `arg:"" help:"What to measure: ${tests}."`
+	Op   string `default:"tsend" placeholder:"OP" help:"What to measure it with: ${ops}."`
 	linkFlags
 	measureFlags
 	reportFlags
@@ -44,7 +46,7 @@ func (c *perfCmd) Validate() error {
 		}
 	}
 	if c.Listen != "" && (c.measureFlags.given() || c.reportFlags.given()) {
-		return errors.New("--listen leaves everything but --links, --policy, --disable-shm, --direct, --cpus and --timeout to the end that connects")
+		return errors.New("--listen leaves everything but --op, --links, --policy, --disable-shm, --direct, --cpus and --timeout to the end that connects")
 	}
 	if c.CPUs != nil && c.Goroutines != nil {
 		return errors.New("--cpus places the goroutine that polls: with --goroutines there is none")
@@ -65,9 +67,12 @@ func checkTimeout(d time.Duration) error {
 
 // runs answers what is to be run.
 func (c *perfCmd) runs() ([]bench.Params, error) {
-	test, err := bench.Lookup(c.Test)
-	if err != nil || test.Help == "" {
+	if !slices.Contains(bench.Names(), c.Test) {
 		return nil, fmt.Errorf("there is no test %q: there are %s", c.Test, testHelp())
+	}
+	test, err := bench.Lookup(c.Test, c.Op)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.reportFlags.check(test); err != nil {
 		return nil, err
@@ -77,6 +82,7 @@ func (c *perfCmd) runs() ([]bench.Params, error) {
 
 // Run is one of the ends, or both.
 func (c *perfCmd) Run(a *app) error {
+	c.linkFlags.op = c.Op
 	if c.Listen != "" {
 		return c.listen(a)
 	}
@@ -105,7 +111,7 @@ func (c *perfCmd) Run(a *app) error {
 
 // measure runs one test and shows how far it is.
 func (c *perfCmd) measure(a *app, s *bench.Session, p bench.Params) (bench.Params, bench.Result, error) {
-	what := fmt.Sprintf("%s, %s", p.Test, ui.Size(uint64(p.Size)))
+	what := fmt.Sprintf("%s of %s, %s", p.Test, p.Op, ui.Size(uint64(p.Size)))
 	if c.Duration == nil {
 		a.note("runs %s, %d times after %d", what, p.Iters, p.Warmup)
 		stop := ui.Progress(a.err, what, int64(p.Iters+p.Warmup), s.Done.Load)
@@ -137,5 +143,5 @@ func (c *perfCmd) listen(a *app) error {
 		return err
 	}
 	a.note("%v connected", conn.RemoteAddr())
-	return serveOver(a, conn, &c.linkFlags, c.Timeout, c.CPUs.other(), c.Test)
+	return serveOver(a, conn, &c.linkFlags, c.Timeout, c.CPUs.other(), bench.Only{Test: c.Test, Op: c.Op})
 }

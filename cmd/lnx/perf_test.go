@@ -16,6 +16,7 @@ import (
 
 	"golnx/cmd/lnx/bench"
 	"golnx/cmd/lnx/pair"
+	"golnx/internal/need"
 )
 
 // measured is a JSON report.
@@ -27,6 +28,8 @@ type measured struct {
 	Window  int
 	HalfRTT bench.Spread `json:"half_rtt_us"`
 	Msgs    float64      `json:"msgs_per_s"`
+	Ops     float64      `json:"ops_per_s"`
+	One     bench.Spread `json:"op_us"`
 	Bytes   float64      `json:"bytes_per_s"`
 	Rails   []bench.RailCount
 }
@@ -46,7 +49,7 @@ func TestLatJSON(t *testing.T) {
 	got := execute(t, strings.Fields("perf lat --links shm+tcp:lo --size 8 --iters 200 --json --verify")...)
 	require.Zero(t, got.code, got.stderr)
 	require.Empty(t, got.stderr)
-	require.Regexp(t, `^\{"test":"lat","links":"shm\+tcp:lo","size":8,"iters":200,`+
+	require.Regexp(t, `^\{"test":"lat","op":"tsend","links":"shm\+tcp:lo","size":8,"iters":200,`+
 		`"half_rtt_us":\{"p50":[\d.]+,"p99":[\d.]+,"mean":[\d.]+\},`+
 		`"rails":\[\{"name":"shm","tx_msgs":200,"rx_msgs":200\},\{"name":"tcp;ofi_rxm:lo","tx_msgs":0,"rx_msgs":0\}\]\}\n$`, got.stdout)
 	m := parse(t, got.stdout)[0]
@@ -91,12 +94,70 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// Tests of operations on the other end's memory, over each kind of rail.
+func TestOps(t *testing.T) {
+	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo"} {
+		for _, c := range []struct {
+			args   string
+			figure func(m measured) float64
+		}{
+			{"lat --op read --size 1,70000", func(m measured) float64 { return m.One.P50 }},
+			{"lat --op write --size 1,70000", func(m measured) float64 { return m.HalfRTT.Mean }},
+			{"rate --op read --window 7 --warmup 0", func(m measured) float64 { return m.Ops }},
+			{"rate --op write --both", func(m measured) float64 { return m.Ops }},
+			{"lat --op fadd", func(m measured) float64 { return m.One.P50 }},
+			{"rate --op fadd --window 5 --both", func(m measured) float64 { return m.Ops }},
+			{"bw --op read --size 64K --both", func(m measured) float64 { return m.Bytes }},
+			{"bw --op write --size 1,1M", func(m measured) float64 { return m.Bytes }},
+		} {
+			t.Run(links+" "+c.args, func(t *testing.T) {
+				args := append(strings.Fields("perf --json --iters 40 --links"), links)
+				for _, verify := range [][]string{nil, {"--verify"}} {
+					got := execute(t, slices.Concat(args, strings.Fields(c.args), verify)...)
+					require.Zero(t, got.code, got.stderr)
+					for _, m := range parse(t, got.stdout) {
+						require.Positive(t, c.figure(m))
+						require.EqualValues(t, 40, m.Rails[0].Ops)
+						for _, other := range m.Rails[1:] {
+							require.Zero(t, other.Ops)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestUntagged(t *testing.T) {
+	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo"} {
+		for _, args := range []string{"lat --size 0,8,70000", "rate --both", "rate --window 7", "bw --size 64K,1M"} {
+			got := execute(t, slices.Concat(strings.Fields("perf --op send --json --verify --iters 60 --links"), []string{links}, strings.Fields(args))...)
+			require.Zero(t, got.code, got.stderr)
+			for _, m := range parse(t, got.stdout) {
+				require.GreaterOrEqual(t, m.Rails[0].Tx, uint64(60))
+				require.Zero(t, m.Rails[0].Ops)
+			}
+		}
+	}
+}
+
+func TestOpsAreTold(t *testing.T) {
+	got := execute(t, strings.Fields("perf rate --op write --links shm --iters 20")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "rate of write over shm, window 64")
+	require.Contains(t, got.stdout, "rate [M op/s]")
+	require.Regexp(t, `shm: 0 / [01], 20 on memory`, got.stdout)
+	got = execute(t, strings.Fields("perf lat --op read --links shm --iters 20 --csv")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `^test,op,links,size,iters,op_us_p50,(.|\n)*\nlat,read,shm,8,20,[\d.]+,`, got.stdout)
+}
+
 func TestMatch(t *testing.T) {
 	got := execute(t, strings.Fields("perf match --links shm+tcp:lo --json --verify --iters 50 --posted 0,300 --unexpected 200")...)
 	require.Zero(t, got.code, got.stderr)
 	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
 	require.Len(t, lines, 9)
-	require.Regexp(t, `^\{"test":"match","links":"shm\+tcp:lo","size":8,"iters":50,"kind":"tag","posted":300,"unexpected":0,"half_rtt_us":\{`, lines[4])
+	require.Regexp(t, `^\{"test":"match","op":"tsend","links":"shm\+tcp:lo","size":8,"iters":50,"kind":"tag","posted":300,"unexpected":0,"half_rtt_us":\{`, lines[4])
 	require.Regexp(t, `"kind":"tag","posted":0,"unexpected":200,"half_rtt_us":\{.*"name":"shm","tx_msgs":50,"rx_msgs":50\}`, lines[5])
 
 	got = execute(t, strings.Fields("perf match --links shm --iters 10 --kind source --posted 7")...)
@@ -110,7 +171,7 @@ func TestBothWays(t *testing.T) {
 	require.Regexp(t, `"iters":40,"window":16,"both":true,"bytes_per_s":\d`, got.stdout)
 	got = execute(t, strings.Fields("perf rate --links shm --both --iters 40")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "rate over shm, window 64, both ways")
+	require.Contains(t, got.stdout, "rate of tsend over shm, window 64, both ways")
 }
 
 func TestGoroutines(t *testing.T) {
@@ -119,7 +180,7 @@ func TestGoroutines(t *testing.T) {
 	require.Regexp(t, `"iters":100,"goroutines":8,"half_rtt_us":\{.*"name":"shm","tx_msgs":100,"rx_msgs":100\}`, got.stdout)
 	got = execute(t, strings.Fields("perf rate --links shm --goroutines 3 --iters 100")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "blocking calls of 3 goroutines")
+	require.Contains(t, got.stdout, "3 blocking goroutines")
 }
 
 func TestIdle(t *testing.T) {
@@ -137,7 +198,7 @@ func TestDuration(t *testing.T) {
 func TestPinnedEnds(t *testing.T) {
 	two, err := twoCPUs()
 	if err != nil {
-		t.Skip(err)
+		need.Skip(t, &need.Missing{What: "two ends cannot be pinned", Err: err, Do: "run with two processors"})
 	}
 	got := execute(t, "perf", "lat", "--links=shm", "--iters=10", fmt.Sprintf("--cpus=%d,%d", two[0], two[1]))
 	require.Zero(t, got.code, got.stderr)
@@ -161,16 +222,16 @@ func TestPercentiles(t *testing.T) {
 	got = execute(t, strings.Fields("perf lat --links shm --iters 200 --percentiles --histogram")...)
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stdout, "p99.99 [us]")
-	require.Regexp(t, `lat, 8 B \[us\]\n≤ +[\d.]+ │`, got.stdout)
+	require.Regexp(t, `lat of tsend, 8 B \[us\]\n≤ +[\d.]+ │`, got.stdout)
 }
 
 func TestCSV(t *testing.T) {
 	for args, head := range map[string][]string{
 		"perf lat --links shm --size 8,64 --iters 20 --csv": {
-			"test", "links", "size", "iters", "half_rtt_us_p50", "half_rtt_us_p99", "half_rtt_us_mean", "percentiles_us_p50", "percentiles_us_p90",
+			"test", "op", "links", "size", "iters", "half_rtt_us_p50", "half_rtt_us_p99", "half_rtt_us_mean", "percentiles_us_p50", "percentiles_us_p90",
 			"percentiles_us_p99", "percentiles_us_p99.9", "percentiles_us_p99.99", "percentiles_us_max", "rails",
 		},
-		"perf rate --links shm --size 8,64 --iters 20 --csv --both": {"test", "links", "size", "iters", "window", "both", "msgs_per_s", "rails"},
+		"perf rate --links shm --size 8,64 --iters 20 --csv --both": {"test", "op", "links", "size", "iters", "window", "both", "msgs_per_s", "rails"},
 	} {
 		got := execute(t, strings.Fields(args)...)
 		require.Zero(t, got.code, got.stderr)
@@ -178,7 +239,7 @@ func TestCSV(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, rows, 3)
 		require.Equal(t, head, rows[0])
-		require.Equal(t, []string{"shm", "64", "20"}, rows[2][1:4])
+		require.Equal(t, []string{"shm", "64", "20"}, rows[2][2:5])
 		require.Regexp(t, `^shm: \d+ / \d+$`, rows[2][len(head)-1])
 	}
 }
@@ -186,7 +247,7 @@ func TestCSV(t *testing.T) {
 func TestTableOfSizes(t *testing.T) {
 	got := execute(t, strings.Fields("perf lat --links shm --size 8,4K --iters 10")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "lat over shm")
+	require.Contains(t, got.stdout, "lat of tsend over shm")
 	require.Regexp(t, `4 KiB │ +10 │`, got.stdout)
 	require.Contains(t, got.stdout, "shm: 10 / 10")
 }
@@ -210,10 +271,20 @@ func TestListenConnect(t *testing.T) {
 	require.Empty(t, rest)
 }
 
+func TestListenConnectWithOp(t *testing.T) {
+	other, addr := listening(t, "--links tcp:lo --op write")
+	got := execute(t, "perf", "lat", "--op=write", "--links=tcp:lo", "--connect="+addr, "--size=8,64K", "--iters=20", "--json", "--verify")
+	require.Zero(t, got.code, got.stderr)
+	require.Len(t, parse(t, got.stdout), 2)
+	code, rest := other.finish()
+	require.Zero(t, code, rest)
+}
+
 func TestEndsThatDisagree(t *testing.T) {
 	for _, c := range []struct{ listen, connect, want string }{
 		{"--links shm", "lat --links tcp:lo", "no rail in common"},
 		{"--links shm", "rate --links shm", `this end runs "lat"`},
+		{"--links shm --op read", "lat --op write --links shm", `this end has --op read`},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			other, addr := listening(t, c.listen)

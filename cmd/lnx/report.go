@@ -29,7 +29,7 @@ type field struct {
 // fields answers them in order: what was run, what was measured, and which rails
 // carried it.
 func (r report) fields() []field {
-	all := []field{{"test", r.Test}, {"links", r.links}, {"size", r.Size}, {"iters", r.Iters}}
+	all := []field{{"test", r.Test}, {"op", r.Op}, {"links", r.links}, {"size", r.Size}, {"iters", r.Iters}}
 	if r.Window != 0 {
 		all = append(all, field{"window", r.Window})
 	}
@@ -105,7 +105,7 @@ func printTable(a *app, reports []report) error {
 		right = append(right, cell.Head)
 	}
 	t := ui.NewTable(title(first), right...)
-	t.AppendHeader(append(head, "rails: sent / received"))
+	t.AppendHeader(append(head, carriedHead))
 	for _, r := range reports {
 		var row []any
 		for _, cell := range cells(r) {
@@ -118,7 +118,7 @@ func printTable(a *app, reports []report) error {
 
 // title says what all rows of a table have in common.
 func title(r report) string {
-	title := fmt.Sprintf("%s over %s", r.Test, r.link)
+	title := fmt.Sprintf("%s of %s over %s", r.Test, r.Op, r.link)
 	if r.Window != 0 {
 		title += fmt.Sprintf(", window %d", r.Window)
 	}
@@ -129,7 +129,7 @@ func title(r report) string {
 		title += fmt.Sprintf(", %d in a call", r.Batch)
 	}
 	if r.Goroutines != 0 {
-		title += fmt.Sprintf(", blocking calls of %d goroutines", r.Goroutines)
+		title += fmt.Sprintf(", %d blocking goroutines", r.Goroutines)
 	}
 	if r.Verify {
 		title += ", every byte verified"
@@ -152,7 +152,7 @@ func cells(r report) []bench.Cell {
 }
 
 func printHistogram(a *app, r report) error {
-	title := fmt.Sprintf("%s, %s", r.Test, ui.Size(uint64(r.Size)))
+	title := fmt.Sprintf("%s of %s, %s", r.Test, r.Op, ui.Size(uint64(r.Size)))
 	if r.Kind != "" {
 		title += fmt.Sprintf(", %s, %d posted, %d unexpected", r.Kind, r.Posted, r.Unexpected)
 	}

@@ -3,13 +3,10 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -160,39 +157,4 @@ func TestTraceInterrupted(t *testing.T) {
 	left, err := os.ReadDir(out)
 	require.NoError(t, err)
 	require.Empty(t, left)
-}
-
-// Three times as many operations take no more memory.
-func TestTraceOfMillions(t *testing.T) {
-	if underRace {
-		t.Skip("the race detector's memory grows with what it has seen")
-	}
-	few, many := traced(t, synth.Config{Ops: 1_000_000}), traced(t, synth.Config{Ops: 3_000_000})
-	for _, what := range []string{"summary", "report", "perfetto", "db", "plot"} {
-		t.Run(what, func(t *testing.T) {
-			of1, of3 := peak(t, what, few), peak(t, what, many)
-			t.Logf("1,000,000: %d MiB, 3,000,000: %d MiB", of1>>20, of3>>20)
-			require.Less(t, of3, of1+of1/4+16<<20, "bytes")
-		})
-	}
-}
-
-// peak answers the most memory in bytes that lnx trace had.
-func peak(t *testing.T, what, dir string) int64 {
-	t.Helper()
-	args := []string{"trace", what, dir}
-	if what != "summary" {
-		args = append(args, "-o", filepath.Join(t.TempDir(), "out.gz"))
-	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Env = append(os.Environ(), asCommand+"=1")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	require.True(t, ok, fmt.Sprintf("%T", cmd.ProcessState.SysUsage()))
-	return usage.Maxrss << 10
 }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"golnx/internal/peerfd"
 )
 
 // Bell is the receiver's side. Its methods are for one goroutine at a time.
@@ -46,28 +48,18 @@ func (b *Bell) makePipe() error {
 }
 
 func (b *Bell) makePage() error {
-	fd, err := unix.MemfdCreate(memfdName, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if err == unix.EINVAL { // before Linux 6.3
-		fd, err = unix.MemfdCreate(memfdName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	}
+	fd, page, err := peerfd.NewMemory(memfdName, os.Getpagesize())
 	if err != nil {
-		return failed("memfd_create", err)
+		return unavailable(err)
 	}
-	b.name.Page = int32(fd)
-	if err := unix.Ftruncate(fd, int64(os.Getpagesize())); err != nil {
-		return failed("ftruncate", err)
-	}
-	if b.page, err = unix.Mmap(fd, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return failed("mmap", err)
-	}
+	b.name.Page, b.page = int32(fd), page
 	var pipe unix.Stat_t
 	if err := unix.Fstat(b.write, &pipe); err != nil {
 		return failed("fstat", err)
 	}
 	header{magic, version, b.name.Token, pipe.Dev, pipe.Ino}.put(b.page)
 	b.state = state(b.page)
-	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
-	return failed("fcntl(F_ADD_SEALS)", err) // F_SEAL_FUTURE_WRITE came with Linux 5.1
+	return unavailable(peerfd.Seal(fd, seals)) // F_SEAL_FUTURE_WRITE came with Linux 5.1
 }
 
 // Name says where the bell is, for Open.

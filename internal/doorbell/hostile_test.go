@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"golnx/internal/doorbell"
+	"golnx/internal/need"
 	"golnx/internal/netns"
 	"golnx/internal/twoproc"
 )
@@ -203,13 +204,6 @@ func TestBellWithoutReader(t *testing.T) {
 	require.True(t, r.Closed())
 }
 
-// needRoot is why a test is skipped.
-type needRoot struct{ err error }
-
-func (n needRoot) Error() string {
-	return "a file cannot be given to another user: " + n.err.Error() + "; run as root"
-}
-
 // Bells of other users are refused, even where the user may do everything.
 func TestOtherUsersBells(t *testing.T) {
 	const other = 54321
@@ -218,7 +212,7 @@ func TestOtherUsersBells(t *testing.T) {
 			n := forged{}.make(t)
 			fd := map[string]int32{"page": n.Page, "pipe": n.Pipe}[what]
 			if err := unix.Fchown(int(fd), other, -1); err == unix.EPERM {
-				t.Skip(needRoot{err})
+				need.Skip(t, &need.Missing{What: "a file cannot be given to another user", Err: err, Do: "run as root"})
 			} else if err != nil {
 				t.Fatal(err)
 			}

@@ -68,6 +68,14 @@ func parseHeader(page []byte) header {
 
 func state(page []byte) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&page[stateAt])) }
 
+// unavailable marks an error.
+func unavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
 // refuse is the error for something that is not what it should be.
 func refuse(what string, found, want any) error {
 	return fmt.Errorf("%w: %s is %v, want %v", ErrUnavailable, what, found, want)

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"golnx/internal/peerfd"
 )
 
 // Ringer is a sender's side of a [Bell]. Its methods are for one goroutine at a time.
@@ -41,64 +42,42 @@ func Open(n Name) (*Ringer, error) {
 }
 
 func (r *Ringer) openPage(n Name) (header, error) {
-	path := fdPath(n.PID, n.Page)
-	at, _, err := find(path, "/memfd:"+memfdName+" (deleted)", unix.S_IFREG)
+	fd, err := peerfd.OpenMemory(n.PID, n.Page, memfdName, os.Getpagesize(), wantedSeals, unix.O_RDONLY)
 	if err != nil {
-		return header{}, err
-	}
-	fd, err := reopen(path, at, unix.O_RDONLY)
-	if err != nil {
-		return header{}, err
+		return header{}, unavailable(err)
 	}
 	defer unix.Close(fd)
-
-	// The seals first: what is seen after that stays.
-	found, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
-	if err != nil {
-		return header{}, failed(path+": fcntl(F_GET_SEALS)", err)
-	}
-	if found&wantedSeals != wantedSeals {
-		return header{}, refuse(path+": seals", fmt.Sprintf("%#x", found), fmt.Sprintf("%#x at least", wantedSeals))
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return header{}, failed(path+": fstat", err)
-	}
-	if size := int64(os.Getpagesize()); st.Size != size {
-		return header{}, refuse(path+": size in bytes", st.Size, size)
-	}
 	// What can be read here is no hole, which a load might fail to fill (SIGBUS).
 	var head [headSize]byte
 	if _, err := unix.Pread(fd, head[:], 0); err != nil {
-		return header{}, failed(path+": pread", err)
+		return header{}, failed("pread of the page", err)
 	}
 	h := parseHeader(head[:])
 	switch {
 	case h.magic != magic:
-		return h, refuse(path+": magic", fmt.Sprintf("%q", h.magic), fmt.Sprintf("%q", magic))
+		return h, refuse("the page's magic", fmt.Sprintf("%q", h.magic), fmt.Sprintf("%q", magic))
 	case h.version != version:
-		return h, refuse(path+": version", h.version, version)
+		return h, refuse("the page's version", h.version, version)
 	case h.token != n.Token:
-		return h, refuse(path+": token", fmt.Sprintf("%#x", h.token), fmt.Sprintf("%#x", n.Token))
+		return h, refuse("the page's token", fmt.Sprintf("%#x", h.token), fmt.Sprintf("%#x", n.Token))
 	}
 	r.page, err = unix.Mmap(fd, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
-	return h, failed(path+": mmap", err)
+	return h, failed("mmap of the page", err)
 }
 
 // openPipe opens the pipe that the page names, and no other: in another one a byte
 // would do harm.
 func (r *Ringer) openPipe(n Name, h header) error {
-	path := fdPath(n.PID, n.Pipe)
-	at, st, err := find(path, "pipe:[", unix.S_IFIFO)
+	f, err := peerfd.Find(n.PID, n.Pipe, "pipe:[", unix.S_IFIFO)
 	if err != nil {
-		return err
+		return unavailable(err)
 	}
-	if st.Dev != h.dev || st.Ino != h.ino {
-		unix.Close(at)
-		return refuse(path+": device and inode", [2]uint64{st.Dev, st.Ino}, [2]uint64{h.dev, h.ino})
+	defer f.Close()
+	if f.Stat.Dev != h.dev || f.Stat.Ino != h.ino {
+		return refuse(f.Path+": device and inode", [2]uint64{f.Stat.Dev, f.Stat.Ino}, [2]uint64{h.dev, h.ino})
 	}
-	if r.pipe, err = reopen(path, at, unix.O_WRONLY|unix.O_NONBLOCK); err != nil {
-		return err
+	if r.pipe, err = f.Open(unix.O_WRONLY | unix.O_NONBLOCK); err != nil {
+		return unavailable(err)
 	}
 	if r.pipe <= unix.Stderr {
 		// In a process without standard output, prints would ring the bell, and
@@ -107,47 +86,7 @@ func (r *Ringer) openPipe(n Name, h header) error {
 		r.pipe, err = unix.FcntlInt(uintptr(low), unix.F_DUPFD_CLOEXEC, unix.Stderr+1)
 		unix.Close(low)
 	}
-	return failed(path+": fcntl(F_DUPFD_CLOEXEC)", err)
-}
-
-func fdPath(pid, fd int32) string { return fmt.Sprintf("/proc/%d/fd/%d", pid, fd) }
-
-// find answers an O_PATH descriptor of what a descriptor of another process refers
-// to, if that is of the right kind and the own user's.
-func find(path, link string, kind uint32) (int, unix.Stat_t, error) {
-	// The link's text comes from the kernel. Of a file, even a look at its status
-	// may wait for a server.
-	var st unix.Stat_t
-	text, err := os.Readlink(path)
-	if err != nil {
-		return -1, st, failed("find "+link, err)
-	}
-	if !strings.HasPrefix(text, link) {
-		return -1, st, refuse(path, fmt.Sprintf("%q", text), fmt.Sprintf("what begins with %q", link))
-	}
-	at, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, st, failed(path+": open(O_PATH)", err)
-	}
-	if err = unix.Fstat(at, &st); err != nil {
-		err = failed(path+": fstat", err)
-	} else if found := st.Mode & unix.S_IFMT; found != kind {
-		err = refuse(path+": file type", fmt.Sprintf("%#o", found), fmt.Sprintf("%#o", kind))
-	} else if user := uint32(os.Geteuid()); st.Uid != user {
-		err = refuse(path+": owner", st.Uid, user)
-	}
-	if err != nil {
-		unix.Close(at)
-		return -1, st, err
-	}
-	return at, st, nil
-}
-
-// reopen opens what find found, even if path refers to something else by now.
-func reopen(path string, at int, flags int) (int, error) {
-	defer unix.Close(at)
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at), flags|unix.O_CLOEXEC, 0)
-	return fd, failed(path+": open", err)
+	return failed(f.Path+": fcntl(F_DUPFD_CLOEXEC)", err)
 }
 
 // Ring wakes the receiver if it sleeps. It is called after a message was put into

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"golnx/internal/peerfd"
 )
 
 // ErrUnavailable says that a table cannot be made or opened.
@@ -67,23 +69,13 @@ func New(token uint64) (*Table, error) {
 }
 
 func (t *Table) open() error {
-	fd, err := unix.MemfdCreate(memfdName, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if err == unix.EINVAL { // before Linux 6.3
-		fd, err = unix.MemfdCreate(memfdName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	}
+	fd, mem, err := peerfd.NewMemory(memfdName, tableSize)
 	if err != nil {
 		return err
 	}
-	t.name.FD = int32(fd)
-	if err := unix.Ftruncate(fd, int64(tableSize)); err != nil {
-		return err
-	}
-	if t.mem, err = unix.Mmap(fd, 0, tableSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return err
-	}
+	t.name.FD, t.mem = int32(fd), mem
 	putHeader(t.mem, t.name.Token)
-	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
-	return err
+	return peerfd.Seal(fd, seals)
 }
 
 // Name says where the table is, for Open.

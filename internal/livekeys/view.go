@@ -3,10 +3,10 @@ package livekeys
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"golnx/internal/peerfd"
 )
 
 // Name says where a [Table] is. It means something to processes of the same user in the
@@ -61,44 +61,11 @@ func (v *View) open(n Name) error {
 	if n.PID < 1 || n.FD < 0 {
 		return fmt.Errorf("no such process or descriptor can be")
 	}
-	// The link's text comes from the kernel. Of a file, even a look at its status may
-	// wait for a server.
-	path := fmt.Sprintf("/proc/%d/fd/%d", n.PID, n.FD)
-	text, err := os.Readlink(path)
-	if err != nil {
-		return err
-	}
-	if want := "/memfd:" + memfdName + " (deleted)"; !strings.HasPrefix(text, want) {
-		return fmt.Errorf("it is %q, want %q", text, want)
-	}
-	at, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(at)
-	var st unix.Stat_t
-	if err := unix.Fstat(at, &st); err != nil {
-		return err
-	}
-	if user := uint32(os.Geteuid()); st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != user {
-		return fmt.Errorf("file type %#o of user %d, want a regular file of user %d", st.Mode&unix.S_IFMT, st.Uid, user)
-	}
-	// What was looked at is opened, whatever path refers to by now.
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at), unix.O_RDWR|unix.O_CLOEXEC, 0)
+	fd, err := peerfd.OpenMemory(n.PID, n.FD, memfdName, tableSize, unix.F_SEAL_SHRINK, unix.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	found, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
-	if err != nil {
-		return err
-	}
-	if err := unix.Fstat(fd, &st); err != nil {
-		return err
-	}
-	if found&unix.F_SEAL_SHRINK == 0 || st.Size != int64(tableSize) {
-		return fmt.Errorf("seals %#x and %d bytes, want %#x and %d", found, st.Size, seals, tableSize)
-	}
 	mem, err := unix.Mmap(fd, 0, tableSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return err

@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"golnx/internal/need"
 )
 
-// UnavailableError says why this machine cannot make hosts.
-type UnavailableError struct{ Reason string }
-
-func (e *UnavailableError) Error() string {
-	return "network namespaces cannot be made: " + e.Reason + "; run as root, with iproute2"
+// unavailable says why this machine cannot make hosts.
+func unavailable(why error) *need.Missing {
+	return &need.Missing{What: "network namespaces cannot be made", Err: why, Do: "run as root, with iproute2"}
 }
 
 // Host is a network namespace with its loopback interface up. Its methods end the
@@ -36,8 +36,7 @@ type Host struct {
 	ns *os.File
 }
 
-// Need skips the test on a machine that cannot make hosts. Where CI is true in the
-// environment it fails instead.
+// Need skips the test on a machine that cannot make hosts, as need.Skip does.
 func Need(t testing.TB) {
 	t.Helper()
 	h, err := newHost(t)
@@ -45,9 +44,9 @@ func Need(t testing.TB) {
 		h.ns.Close()
 		return
 	}
-	var unavailable *UnavailableError
-	if errors.As(err, &unavailable) && os.Getenv("CI") != "true" {
-		t.Skip(err)
+	var missing *need.Missing
+	if errors.As(err, &missing) {
+		need.Skip(t, missing)
 	}
 	t.Fatal(err)
 }
@@ -93,13 +92,13 @@ func Join(t testing.TB, speeds ...string) (a, b *Host) {
 func newHost(t testing.TB) (*Host, error) {
 	for _, tool := range []string{"ip", "tc"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return nil, &UnavailableError{err.Error()}
+			return nil, unavailable(err)
 		}
 	}
 	h := &Host{t: t}
 	err := onThread(func() (err error) {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return &UnavailableError{fmt.Sprintf("unshare(CLONE_NEWNET) as user %d: %v", os.Geteuid(), err)}
+			return unavailable(fmt.Errorf("unshare(CLONE_NEWNET) as user %d: %w", os.Geteuid(), err))
 		}
 		h.ns, err = os.Open(ownNS)
 		return err
@@ -121,7 +120,7 @@ func onThread(f func() error) error {
 	defer home.Close()
 	if err := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); err != nil { // may it come back?
 		runtime.UnlockOSThread()
-		return &UnavailableError{fmt.Sprintf("setns as user %d: %v", os.Geteuid(), err)}
+		return unavailable(fmt.Errorf("setns as user %d: %w", os.Geteuid(), err))
 	}
 	err = f()
 	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {

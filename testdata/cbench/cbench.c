@@ -6,6 +6,7 @@
  *   gcc -Wall -Wextra -O2 *.c -o cbench $(pkg-config --cflags --libs libfabric)
  *   ./cbench lat --provider shm --size 8,4096 --iters 100000 --cpus 0,1
  *   ./cbench rate --provider lnx --domain lo --window 64
+ *   ./cbench bw --provider shm --op write --size 4194304
  *   ./cbench match --provider 'tcp;ofi_rxm' --domain lo --kind tag --posted 0,1000
  *
  * Provider lnx gets FI_LNX_PROV_LINKS=shm+tcp unless the environment has another
@@ -42,9 +43,11 @@ static struct {
 	const char *test, *provider, *domain;
 	struct list sizes, posted, unexpected, kinds, cpus;
 	uint64_t iters, warmup, window, timeout; /* UINT64_MAX: by default */
+	enum kind_of_op op;
 	bool both;
 } opt = {.sizes = {1, {8}}, .kinds = {1, {KIND_EXACT}}, .iters = UINT64_MAX, .warmup = UINT64_MAX, .timeout = 60};
 
+const char *const op_names[OPS] = {"tsend", "read", "write"};
 const char *const kind_names[KINDS] = {"exact", "tag", "source"};
 
 /* ---- command line ---- */
@@ -52,7 +55,7 @@ const char *const kind_names[KINDS] = {"exact", "tag", "source"};
 __attribute__((noreturn)) static void usage(const char *why, const char *what)
 {
 	fprintf(stderr, "cbench: %s %s\n"
-		"usage: cbench lat|rate|bw|match --provider NAME [--domain NAME] [--size BYTES,...]\n"
+		"usage: cbench lat|rate|bw|match --provider NAME [--domain NAME] [--op tsend|read|write] [--size BYTES,...]\n"
 		"       [--iters N] [--warmup N] [--window N] [--both] [--cpus LEAD,FOLLOW] [--timeout SECONDS]\n"
 		"       [--kind exact|tag|source,...] [--posted N,... | --unexpected N,...]\n",
 		why, what);
@@ -75,6 +78,14 @@ static uint64_t kind_of(const char *text)
 		if (!strcmp(text, kind_names[k]))
 			return k;
 	usage("no kind of receive:", text);
+}
+
+static enum kind_of_op op_of(const char *text)
+{
+	for (int o = 0; o < OPS; o++)
+		if (!strcmp(text, op_names[o]))
+			return (enum kind_of_op)o;
+	usage("no operation:", text);
 }
 
 static struct list list_of(char *text, uint64_t (*read)(const char *))
@@ -100,12 +111,14 @@ static void parse(int argc, char **argv)
 		{"both", no_argument, NULL, 'b'},           {"kind", required_argument, NULL, 'k'},
 		{"posted", required_argument, NULL, 'o'},   {"unexpected", required_argument, NULL, 'u'},
 		{"cpus", required_argument, NULL, 'c'},     {"timeout", required_argument, NULL, 't'},
+		{"op", required_argument, NULL, 'x'},
 		{0},
 	};
 	int o;
 
 	while ((o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (o) {
+		case 'x': opt.op = op_of(optarg); break;
 		case 'p': opt.provider = optarg; break;
 		case 'd': opt.domain = optarg; break;
 		case 's': opt.sizes = list_of(optarg, number_of); break;
@@ -128,6 +141,13 @@ static void parse(int argc, char **argv)
 		usage("--provider is missing", "");
 	if (opt.cpus.n && opt.cpus.n != 2)
 		usage("--cpus wants two numbers", "");
+	if (opt.op != OP_TSEND && !strcmp(opt.provider, "lnx"))
+		usage("C LNX 2.1 has tagged messages only, no", op_names[opt.op]);
+	if (opt.op != OP_TSEND && !strcmp(opt.test, "match"))
+		usage("match is done with tsend, not with", op_names[opt.op]);
+	for (size_t i = 0; i < opt.sizes.n && opt.op != OP_TSEND; i++)
+		if (!opt.sizes.at[i])
+			usage("--size is at least 1 for", op_names[opt.op]);
 	if (!opt.timeout)
 		usage("--timeout is at least 1", "");
 	for (size_t i = 0; i < MAX_LIST && !strcmp(opt.provider, "lnx"); i++)
@@ -145,7 +165,7 @@ static uint64_t clamp(uint64_t low, uint64_t n, uint64_t high)
 static struct params defaults(size_t size, uint64_t depth)
 {
 	uint64_t bytes = size ? size : 1, window = 0;
-	struct params p = {.test = opt.test, .size = size, .both = opt.both};
+	struct params p = {.test = opt.test, .op = opt.op, .size = size, .both = opt.both};
 
 	if (!strcmp(opt.test, "lat")) {
 		p.iters = clamp(100, (1ULL << 30) / bytes, 100000);
@@ -165,6 +185,8 @@ static struct params defaults(size_t size, uint64_t depth)
 		p.iters = opt.iters;
 	p.warmup = opt.warmup != UINT64_MAX ? opt.warmup : p.iters / 10;
 	p.window = window && opt.window ? opt.window : window;
+	if (p.both && !window)
+		usage("--both is for rate and bw, not for", opt.test);
 	if (!p.iters)
 		usage("--iters is at least 1", "");
 	return p;
@@ -179,7 +201,7 @@ static void print_links(void)
 
 void report_begin(const struct params *p)
 {
-	printf("{\"test\":\"%s\",\"links\":\"", p->test);
+	printf("{\"test\":\"%s\",\"op\":\"%s\",\"links\":\"", p->test, op_names[p->op]);
 	print_links();
 	printf("\",\"size\":%zu,\"iters\":%" PRIu64 ",", p->size, p->iters);
 	if (p->window)
@@ -191,11 +213,23 @@ void report_begin(const struct params *p)
 		       p->unexpected);
 }
 
-void report_end(uint64_t sent, uint64_t received)
+/* report_times prints times that are each per times what is reported, and their mean. */
+void report_times(const char *name, const struct histogram *h, uint64_t took, uint64_t iters, double per)
+{
+	double us = 1000 * per;
+
+	printf("\"%s\":{\"p50\":%.4f,\"p99\":%.4f,\"mean\":%.4f}", name, (double)percentile(h, 50) / us,
+	       (double)percentile(h, 99) / us, (double)took / (double)iters / us);
+}
+
+void report_end(uint64_t sent, uint64_t received, uint64_t started)
 {
 	printf(",\"rails\":[{\"name\":\"");
 	print_links();
-	printf("\",\"tx_msgs\":%" PRIu64 ",\"rx_msgs\":%" PRIu64 "}]}\n", sent, received);
+	printf("\",\"tx_msgs\":%" PRIu64 ",\"rx_msgs\":%" PRIu64, sent, received);
+	if (started)
+		printf(",\"ops\":%" PRIu64, started);
+	printf("}]}\n");
 	fflush(stdout);
 }
 
@@ -234,7 +268,9 @@ static void pin(uint64_t cpu)
 static void run_one(const struct params *p)
 {
 	alarm((unsigned)opt.timeout);
-	if (!strcmp(p->test, "rate") || !strcmp(p->test, "bw"))
+	if (p->op != OP_TSEND)
+		run_rma(p);
+	else if (!strcmp(p->test, "rate") || !strcmp(p->test, "bw"))
 		run_stream(p);
 	else
 		run_lat(p);
@@ -274,7 +310,7 @@ static void both_ends(int socket, bool leads)
 	alarm((unsigned)opt.timeout);
 	if (opt.cpus.n)
 		pin(opt.cpus.at[leads ? 0 : 1]);
-	open_end(opt.provider, opt.domain, socket, leads);
+	open_end(opt.provider, opt.domain, socket, leads, opt.op != OP_TSEND);
 	run_all();
 	ready();
 	if (leads)

@@ -10,6 +10,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 /* How a receive says which messages it takes: sender and tag, one sender and a
@@ -18,9 +19,16 @@ enum kind { KIND_EXACT, KIND_TAG, KIND_SOURCE, KINDS };
 
 extern const char *const kind_names[KINDS];
 
+/* What the tests are done with: tagged messages, or operations on the other end's
+ * memory. */
+enum kind_of_op { OP_TSEND, OP_READ, OP_WRITE, OPS };
+
+extern const char *const op_names[OPS];
+
 /* params say what is run, in the terms of lnx perf. */
 struct params {
 	const char *test;
+	enum kind_of_op op;
 	size_t size;
 	uint64_t iters, warmup;
 	uint64_t window;
@@ -40,9 +48,9 @@ struct params {
 
 /* role tells what completed. (C LNX 2.1 leaves FI_SEND and FI_RECV out of its
  * completions.) */
-enum role { ROLE_SEND, ROLE_RECV, ROLE_ACK_SEND, ROLE_ACK_RECV, ROLE_DECOY };
+enum role { ROLE_SEND, ROLE_RECV, ROLE_ACK_SEND, ROLE_ACK_RECV, ROLE_DECOY, ROLE_RMA };
 
-/* op is a send or a receive. */
+/* op is a send, a receive, or an operation on memory. */
 struct op {
 	struct fi_context2 ctx; /* first: the completion's context is the op */
 	enum role role;
@@ -57,13 +65,15 @@ struct end {
 	bool leads;
 	fi_addr_t peer;
 	uint64_t sent, received; /* messages, as struct fi_info has no statistics */
+	uint64_t started;        /* operations on memory */
 	struct op *done[MAX_DONE]; /* of the last poll */
 };
 
 extern struct end end;
 
-/* open_end opens an endpoint and introduces it to the other end's, over the socket. */
-void open_end(const char *provider, const char *domain, int socket, bool leads);
+/* open_end opens an endpoint, with RMA if asked for, and introduces it to the other
+ * end's, over the socket. */
+void open_end(const char *provider, const char *domain, int socket, bool leads, bool rma);
 void close_end(void);
 
 /* ready lets the leading end go on when the following one has come as far. */
@@ -75,7 +85,16 @@ void part(void);
 void post(struct op *op, size_t size, fi_addr_t from, uint64_t tag, uint64_t ignore);
 void send_to_peer(struct op *op, size_t size, uint64_t tag);
 
-/* poll_done waits for completions and answers how many are in end.done. */
+/* offer lets the other end read and write memory, and learns of the other's, which
+ * must be as long; withdraw ends that. */
+void offer(void *memory, size_t len);
+void withdraw(void);
+
+/* start_rma reads or writes size bytes at an offset of the other end's memory. */
+void start_rma(struct op *op, bool write, size_t size, uint64_t offset);
+
+/* read_done answers how many completions are in end.done, poll_done waits for some. */
+size_t read_done(void);
 size_t poll_done(void);
 
 void settle(struct op *op);
@@ -100,10 +119,12 @@ uint64_t percentile(const struct histogram *h, double percent);
 
 void run_lat(const struct params *p);
 void run_stream(const struct params *p);
+void run_rma(const struct params *p);
 
 /* report prints the begin of a line of JSON, the test adds its figure, report_end
- * the rest: which rails carried the messages. */
+ * the rest: which rails carried the messages and operations. */
 void report_begin(const struct params *p);
-void report_end(uint64_t sent, uint64_t received);
+void report_times(const char *name, const struct histogram *h, uint64_t took, uint64_t iters, double per);
+void report_end(uint64_t sent, uint64_t received, uint64_t started);
 
 #endif

@@ -28,6 +28,11 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static struct fid_cq *cq;
 static struct fid_ep *ep;
+static struct fid_mr *mr; /* of what is offered */
+static struct remote {
+	uint64_t len, base, key;
+} far;
+static int mr_mode;
 static int channel; /* to the other end, for what is not measured */
 static unsigned idle;
 
@@ -125,6 +130,23 @@ void send_to_peer(struct op *op, size_t size, uint64_t tag)
 	end.sent++;
 }
 
+void start_rma(struct op *op, bool write, size_t size, uint64_t offset)
+{
+	ssize_t rc;
+
+	op->busy = true;
+	do {
+		if (write)
+			rc = fi_write(ep, op->buf, size, NULL, end.peer, far.base + offset, far.key, op);
+		else
+			rc = fi_read(ep, op->buf, size, NULL, end.peer, far.base + offset, far.key, op);
+		if (rc == -FI_EAGAIN)
+			drive();
+	} while (rc == -FI_EAGAIN);
+	check(rc, write ? "fi_write" : "fi_read");
+	end.started++;
+}
+
 static void failed(void)
 {
 	struct fi_cq_err_entry err = {0};
@@ -134,13 +156,15 @@ static void failed(void)
 	    err.prov_errno, err.len, err.olen);
 }
 
-size_t poll_done(void)
+size_t read_done(void)
 {
 	struct fi_cq_tagged_entry entries[MAX_DONE];
-	ssize_t n;
+	ssize_t n = fi_cq_read(cq, entries, MAX_DONE);
 
-	while ((n = fi_cq_read(cq, entries, MAX_DONE)) == -FI_EAGAIN)
+	if (n == -FI_EAGAIN) {
 		rest();
+		return 0;
+	}
 	if (n == -FI_EAVAIL)
 		failed();
 	check(n, "fi_cq_read");
@@ -154,6 +178,15 @@ size_t poll_done(void)
 	}
 	idle = 0;
 	return (size_t)n;
+}
+
+size_t poll_done(void)
+{
+	size_t n;
+
+	while (!(n = read_done()))
+		;
+	return n;
 }
 
 void settle(struct op *op)
@@ -202,6 +235,24 @@ void part(void)
 		hear(&byte, 1);
 }
 
+void offer(void *memory, size_t len)
+{
+	struct remote mine = {.len = len};
+
+	check(fi_mr_reg(domain, memory, len, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1, 0, &mr, NULL), "fi_mr_reg");
+	mine.base = mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)memory : 0;
+	mine.key = fi_mr_key(mr);
+	tell(&mine, sizeof(mine));
+	hear(&far, sizeof(far));
+	if (far.len != len)
+		die("the other end offers %llu bytes of memory, want %zu", (unsigned long long)far.len, len);
+}
+
+void withdraw(void)
+{
+	check(fi_close(&mr->fid), "fi_close MR");
+}
+
 static void meet(void)
 {
 	unsigned char blob[MAX_BLOB] = {0};
@@ -233,7 +284,7 @@ static bool on_domain(const struct fi_info *info, const char *provider, const ch
 	return strstr(info->domain_attr->name, part);
 }
 
-static void open_endpoint(const char *provider, const char *wanted)
+static void open_endpoint(const char *provider, const char *wanted, bool rma)
 {
 	struct fi_info *hints = fi_allocinfo(), *list, *info;
 	struct fi_av_attr av_attr = {.type = FI_AV_TABLE, .count = 1};
@@ -244,6 +295,8 @@ static void open_endpoint(const char *provider, const char *wanted)
 	/* Without FI_SOURCE and FI_DIRECTED_RECV tcp;ofi_rxm does not tell C LNX
 	 * whose message it is, and no receive from a given peer would match. */
 	hints->caps = FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV;
+	if (rma)
+		hints->caps |= FI_RMA;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -254,6 +307,7 @@ static void open_endpoint(const char *provider, const char *wanted)
 		;
 	if (!info)
 		die("provider %s has no domain %s", provider, wanted);
+	mr_mode = info->domain_attr->mr_mode;
 	check(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
 	check(fi_domain(fabric, info, &domain, NULL), "fi_domain");
 	check(fi_av_open(domain, &av_attr, &av, NULL), "fi_av_open");
@@ -266,11 +320,11 @@ static void open_endpoint(const char *provider, const char *wanted)
 	fi_freeinfo(hints);
 }
 
-void open_end(const char *provider, const char *wanted, int socket, bool leads)
+void open_end(const char *provider, const char *wanted, int socket, bool leads, bool rma)
 {
 	end.leads = leads;
 	channel = socket;
-	open_endpoint(provider, wanted);
+	open_endpoint(provider, wanted, rma);
 	meet();
 }
 

@@ -128,11 +128,6 @@ static void await_decoys(uint64_t n)
 		settle(&t.decoys[i]);
 }
 
-static void print_half(const char *name, double ns)
-{
-	printf("\"%s\":%.4f", name, ns / 2000);
-}
-
 static void measure(void)
 {
 	struct histogram *h = new_histogram();
@@ -142,14 +137,8 @@ static void measure(void)
 	sent = end.sent, received = end.received;
 	took = lead(t.total - t.p->iters, t.p->iters, h);
 	report_begin(t.p);
-	printf("\"half_rtt_us\":{");
-	print_half("p50", (double)percentile(h, 50));
-	printf(",");
-	print_half("p99", (double)percentile(h, 99));
-	printf(",");
-	print_half("mean", (double)took / (double)t.p->iters);
-	printf("}");
-	report_end(end.sent - sent, end.received - received);
+	report_times("half_rtt_us", h, took, t.p->iters, 2);
+	report_end(end.sent - sent, end.received - received, 0);
 	free(h);
 }
 

@@ -186,7 +186,7 @@ void run_stream(const struct params *params)
 	if (end.leads) {
 		report_begin(p);
 		print_rate(took);
-		report_end(end.sent - sent, end.received - received);
+		report_end(end.sent - sent, end.received - received, 0);
 	}
 	finish();
 }

@@ -40,6 +40,8 @@ type End struct {
 	Peer lnx.Addr
 	// Ready tells the leading end that the receives are posted.
 	Ready func() error
+	// Swap gives the other end a key for memory and answers its.
+	Swap func(key []byte) ([]byte, error)
 	// Done counts the finished messages of the run, about, for whoever shows
 	// progress.
 	Done *atomic.Int64
@@ -48,6 +50,7 @@ type End struct {
 	limit   time.Duration // without progress
 	entries [16]lnx.Entry
 	idle    int
+	patient bool // waits for as long as the other end works alone
 	since   time.Time
 	before  []lnx.RailStats
 }
@@ -56,7 +59,11 @@ type End struct {
 type slot struct {
 	buf  []byte
 	busy int // operations that have it
+	n    int // of the operation, in tests of memory
 	iov  [1][]byte
+
+	untagged bool
+	tag      uint64 // of the message that the receive is for, if it is untagged
 }
 
 func newSlots(n, size int) []slot {
@@ -74,6 +81,10 @@ func (e *End) post(s *slot, tag, ignore uint64) error {
 
 func (e *End) postFrom(s *slot, from lnx.Addr, tag, ignore uint64) error {
 	s.busy++
+	if s.untagged {
+		s.tag = tag
+		return e.EP.MRecv(s.buf, from, s)
+	}
 	return e.EP.TRecv(s.buf, from, tag, ignore, s)
 }
 
@@ -93,7 +104,7 @@ func (e *End) send(s *slot, tag uint64) error {
 
 // trySend starts a send, unless the rail takes none now.
 func (e *End) trySend(s *slot, tag uint64) (bool, error) {
-	err := e.EP.TSend(s.buf, e.Peer, tag, s)
+	err := e.start(s, tag)
 	if err != nil {
 		if err == fierr.Again {
 			err = nil
@@ -103,6 +114,13 @@ func (e *End) trySend(s *slot, tag uint64) (bool, error) {
 	s.busy++
 	e.idle = 0
 	return true, nil
+}
+
+func (e *End) start(s *slot, tag uint64) error {
+	if s.untagged {
+		return e.EP.MSend(s.buf, e.Peer, s)
+	}
+	return e.EP.TSend(s.buf, e.Peer, tag, s)
 }
 
 // poll waits for completions. They are valid until the next poll; their slots have
@@ -185,7 +203,7 @@ func (e *End) rest() error {
 	if e.idle == lookEvery {
 		e.since = now
 	}
-	if now.Sub(e.since) > e.limit {
+	if now.Sub(e.since) > e.limit && !e.patient {
 		return fmt.Errorf("no message came or went for %v", e.limit)
 	}
 	return e.stopped()
@@ -211,16 +229,20 @@ func (e *End) tell(done int) error {
 // check compares a received message with what was sent: the length always, with
 // Params.Verify also the sender and every byte.
 func (e *End) check(c *lnx.Entry, p *Params) error {
+	s, tag := c.Context.(*slot), c.Tag
+	if s.untagged {
+		tag = s.tag
+	}
 	if c.Len != p.Size {
-		return fmt.Errorf("message %#x has %d bytes, %d were sent", c.Tag, c.Len, p.Size)
+		return fmt.Errorf("message %#x has %d bytes, %d were sent", tag, c.Len, p.Size)
 	}
 	if !p.Verify {
 		return nil
 	}
 	if c.Src != e.Peer {
-		return fmt.Errorf("message %#x came from Addr %d, not from the other end, %d", c.Tag, c.Src, e.Peer)
+		return fmt.Errorf("message %#x came from Addr %d, not from the other end, %d", tag, c.Src, e.Peer)
 	}
-	return verify(c.Context.(*slot).buf[:c.Len], c.Tag)
+	return verify(s.buf[:c.Len], tag)
 }
 
 // mark begins what railCounts counts; so does the begin of a run.
@@ -231,7 +253,7 @@ func (e *End) railCounts() []RailCount {
 	var counts []RailCount
 	for i, s := range e.EP.Stats() {
 		d := s.Sub(e.before[i].Stats)
-		counts = append(counts, RailCount{s.Name, d.TSends + d.TInjects, d.RxExpected + d.RxUnexpected})
+		counts = append(counts, RailCount{s.Name, d.TSends + d.TInjects + d.Sends + d.Injects, d.RxExpected + d.RxUnexpected, d.Reads + d.Writes + d.Atomics})
 	}
 	return counts
 }

@@ -11,7 +11,7 @@ import (
 func init() {
 	Register(Test{
 		Name:       "lat",
-		Help:       "half round trip of one message at a time",
+		Help:       latHelp,
 		Times:      true,
 		Goroutines: true,
 		Iters:      latIters,
@@ -19,6 +19,9 @@ func init() {
 		Follow:     followLat,
 	})
 }
+
+// latHelp is what the test is with every operation.
+const latHelp = "half round trip of one message at a time, or how long one operation takes that fetches something"
 
 func latIters(size int) int { return min(100_000, max(100, 1<<30/max(size, 1))) }
 
@@ -41,8 +44,8 @@ type pingPong struct {
 
 func newPingPong(e *End, p Params, mine, theirs uint64) *pingPong {
 	t := &pingPong{End: e, p: p, mine: mine, theirs: theirs, from: e.Peer, total: p.total()}
-	t.out = newSlots(1, p.Size)[0]
-	t.in = [2]slot(newSlots(2, p.Size))
+	t.out = newMessages(1, &p)[0]
+	t.in = [2]slot(newMessages(2, &p))
 	fill(t.out.buf, mine)
 	return t
 }
@@ -210,7 +213,11 @@ func followLat(e *End, p Params) error {
 
 // latResult has half round trips. The mean is that of the whole time.
 func latResult(took time.Duration, iters int, times *Times, rails []RailCount) Result {
+	return timed("half_rtt_us", took, iters, times, rails)
+}
+
+func timed(key string, took time.Duration, iters int, times *Times, rails []RailCount) Result {
 	v := times.spread()
 	v.Mean = times.us(float64(took.Nanoseconds()) / float64(iters))
-	return Result{Key: "half_rtt_us", Value: v, Rails: rails, Took: took, Times: times, Cells: v.cells("")}
+	return Result{Key: key, Value: v, Rails: rails, Took: took, Times: times, Cells: v.cells("")}
 }

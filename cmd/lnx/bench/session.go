@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,11 @@ import (
 
 // Kinds of messages between the ends. Either end begins with hello; then the
 // leading end sends run for each test, which the other answers with ready and
-// over, and bye.
+// over, and bye. In tests of memory both send key after ready.
 const (
 	kindHello = "hello"
 	kindRun   = "run"
+	kindKey   = "key"
 	kindReady = "ready"
 	kindOver  = "over"
 	kindBye   = "bye"
@@ -27,6 +29,11 @@ const (
 // hello says how the sender can be reached.
 type hello struct {
 	Blob []byte `json:"blob"` // lnx.Endpoint.Name
+}
+
+// key is for the sender's memory.
+type key struct {
+	Key []byte `json:"key"` // lnx.Region.RemoteKey
 }
 
 // nap is how long an end that waits for a message of the channel drives the rails
@@ -48,6 +55,7 @@ func Join(ch *pair.Channel, ep *lnx.Endpoint, limit time.Duration) (*Session, er
 	s := &Session{ch: ch}
 	s.end = End{EP: ep, Done: &s.Done, ctx: ch.Context(), limit: limit}
 	s.end.Ready = func() error { return ch.Send(kindReady, nil) }
+	s.end.Swap = s.swap
 	return s, s.report(s.join())
 }
 
@@ -67,6 +75,20 @@ func (s *Session) join() error {
 	return err
 }
 
+// swap gives the other end a key and answers its.
+func (s *Session) swap(mine []byte) ([]byte, error) {
+	if err := s.ch.Send(kindKey, key{mine}); err != nil {
+		return nil, err
+	}
+	m, err := s.await(kindKey)
+	if err != nil {
+		return nil, err
+	}
+	var theirs key
+	err = m.Decode(&theirs)
+	return theirs.Key, err
+}
+
 // Run runs a test with the other end and answers what was measured. After an error
 // the session is over.
 func (s *Session) Run(p Params) (r Result, err error) {
@@ -74,7 +96,7 @@ func (s *Session) Run(p Params) (r Result, err error) {
 	if err := p.Validate(); err != nil {
 		return r, err
 	}
-	test, err := Lookup(p.Test)
+	test, err := Lookup(p.Test, p.Op)
 	if err != nil {
 		return r, err
 	}
@@ -124,18 +146,31 @@ func nextPilot(iters int, took, d time.Duration) (next int, known bool) {
 
 func (s *Session) begin() {
 	s.Done.Store(0)
-	s.end.idle = 0
+	s.end.idle, s.end.patient = 0, false
 	s.end.mark()
 }
 
 // Bye ends the session in good order, from the leading end.
 func (s *Session) Bye() error { return s.ch.Send(kindBye, nil) }
 
-// Serve does what the leading end asks for, until it says bye. only, if not empty,
-// is the one test that may be asked for.
-func (s *Session) Serve(only string) error { return s.reason(s.serve(only)) }
+// Only is the one test that the other end may ask for, and the one operation; empty is
+// any.
+type Only struct{ Test, Op string }
 
-func (s *Session) serve(only string) error {
+func (o Only) check(p Params) error {
+	if o.Test != "" && p.Test != o.Test {
+		return fmt.Errorf("the test asked for is %q, this end runs %q", p.Test, o.Test)
+	}
+	if op := cmp.Or(p.Op, OpTSend); o.Op != "" && op != o.Op {
+		return fmt.Errorf("the operation asked for is %q, this end has --op %s", op, o.Op)
+	}
+	return nil
+}
+
+// Serve does what the leading end asks for, until it says bye.
+func (s *Session) Serve(only Only) error { return s.reason(s.serve(only)) }
+
+func (s *Session) serve(only Only) error {
 	for {
 		m, err := s.await(kindRun, kindBye)
 		if err != nil || m.Kind == kindBye {
@@ -154,14 +189,14 @@ func (s *Session) serve(only string) error {
 	}
 }
 
-func (s *Session) follow(p Params, only string) error {
-	if only != "" && p.Test != only {
-		return fmt.Errorf("the test asked for is %q, this end runs %q", p.Test, only)
+func (s *Session) follow(p Params, only Only) error {
+	if err := only.check(p); err != nil {
+		return err
 	}
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	test, err := Lookup(p.Test)
+	test, err := Lookup(p.Test, p.Op)
 	if err != nil {
 		return err
 	}

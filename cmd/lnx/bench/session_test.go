@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -17,9 +18,14 @@ import (
 
 const limit = 30 * time.Second
 
+// open opens an endpoint that can do all operations.
 func open(t *testing.T) *lnx.Endpoint {
 	t.Helper()
-	listing, err := lnx.Links(lnx.Options{Links: "shm"})
+	opts := lnx.Options{Links: "shm"}
+	for _, o := range Ops() {
+		opts.Caps |= o.Caps
+	}
+	listing, err := lnx.Links(opts)
 	require.NoError(t, err)
 	ep, err := lnx.Open(listing.Links[0])
 	require.NoError(t, err)
@@ -52,7 +58,7 @@ func channels(t *testing.T) (lead, follow *pair.Channel) {
 
 // sessions runs both ends in this process, the following one serving only the test
 // named, if one is; its error comes out of the channel.
-func sessions(t *testing.T, only string) (*Session, <-chan error) {
+func sessions(t *testing.T, only Only) (*Session, <-chan error) {
 	t.Helper()
 	lead, follow := channels(t)
 	ours, theirs := open(t), open(t)
@@ -70,12 +76,13 @@ func sessions(t *testing.T, only string) (*Session, <-chan error) {
 }
 
 func TestEveryTestRuns(t *testing.T) {
-	s, served := sessions(t, "")
-	exchange, err := Lookup("exchange")
+	s, served := sessions(t, Only{})
+	exchange, err := Lookup("exchange", "")
 	require.NoError(t, err)
 	for _, test := range append(Offered(), exchange) {
 		for _, size := range []int{0, 9, 70_000} {
-			p := Params{Test: test.Name, Size: size, Iters: 90, Warmup: 7, Window: test.Window, Verify: true}
+			size = test.fit(size)
+			p := Params{Test: test.Name, Op: test.Op, Size: size, Iters: 90, Warmup: 7, Window: test.Window, Verify: true}
 			if test.Matching {
 				p.Kind = KindExact
 			}
@@ -96,6 +103,9 @@ func TestEveryTestRuns(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
+// fit answers the nearest size that the test takes.
+func (t Test) fit(size int) int { return min(max(size, t.MinSize), cmp.Or(t.MaxSize, MaxSize)) }
+
 func requireRun(t *testing.T, s *Session, p Params) {
 	t.Helper()
 	r, err := s.Run(p)
@@ -103,12 +113,19 @@ func requireRun(t *testing.T, s *Session, p Params) {
 	require.NotEmpty(t, r.Key)
 	require.NotNil(t, r.Value)
 	require.Len(t, r.Rails, 1)
+	require.Equal(t, int64(64), s.Done.Load()) // the last multiple of tellEvery
+	if CapsOf(p.Op)&onMemory != 0 {
+		require.EqualValues(t, p.Iters, r.Rails[0].Ops)
+		return
+	}
 	require.GreaterOrEqual(t, r.Rails[0].Tx, uint64(p.Iters))
 	if p.Both { // the other end may begin a window earlier
 		require.Greater(t, r.Rails[0].Rx, uint64(p.Iters-p.Window))
 	}
-	require.Equal(t, int64(64), s.Done.Load()) // the last multiple of tellEvery
 }
+
+// onMemory are the capabilities of operations on the other end's memory.
+const onMemory = lnx.CapRMA | lnx.CapAtomic
 
 func requireMatching(t *testing.T, s *Session, p Params) {
 	t.Helper()
@@ -137,7 +154,7 @@ func requireGoroutines(t *testing.T, s *Session, p Params) {
 }
 
 func TestRunFor(t *testing.T) {
-	s, served := sessions(t, "")
+	s, served := sessions(t, Only{})
 	p, r, err := s.RunFor(Params{Test: "lat", Size: 8, Iters: 1, Verify: true}, 10*time.Millisecond)
 	require.NoError(t, err)
 	require.EqualValues(t, p.Iters, r.Times.TotalCount())
@@ -203,7 +220,7 @@ func init() {
 }
 
 func TestFailureOfTheOtherEndIsTheReason(t *testing.T) {
-	s, served := sessions(t, "")
+	s, served := sessions(t, Only{})
 	_, err := s.Run(Params{Test: "broken", Iters: 1})
 	var theirs *pair.PeerError
 	require.ErrorAs(t, err, &theirs)
@@ -214,10 +231,16 @@ func TestFailureOfTheOtherEndIsTheReason(t *testing.T) {
 }
 
 func TestOtherTestIsRefused(t *testing.T) {
-	s, served := sessions(t, "bw")
-	_, err := s.Run(Params{Test: "lat", Size: 8, Iters: 1})
-	require.ErrorContains(t, err, `the test asked for is "lat", this end runs "bw"`)
-	require.Error(t, <-served)
+	for want, p := range map[string]Params{
+		`the test asked for is "lat", this end runs "bw"`:        {Test: "lat", Size: 8, Iters: 1},
+		`the operation asked for is "read", this end has --op w`: {Test: "bw", Op: OpRead, Size: 8, Iters: 1, Window: 1},
+		`the operation asked for is "tsend"`:                     {Test: "bw", Size: 8, Iters: 1, Window: 1},
+	} {
+		s, served := sessions(t, Only{"bw", OpWrite})
+		_, err := s.Run(p)
+		require.ErrorContains(t, err, want)
+		require.Error(t, <-served)
+	}
 }
 
 func TestBadParamsOfTheOtherEnd(t *testing.T) {
@@ -227,7 +250,7 @@ func TestBadParamsOfTheOtherEnd(t *testing.T) {
 	go func() {
 		s, err := Join(follow, ep, limit)
 		if err == nil {
-			err = s.Serve("")
+			err = s.Serve(Only{})
 		}
 		served <- err
 	}()
@@ -247,6 +270,8 @@ func TestCheckRefuses(t *testing.T) {
 	p := Params{Size: 16, Verify: true}
 	s := &newSlots(1, 16)[0]
 	fill(s.buf, 9)
+	require.NoError(t, e.check(&lnx.Entry{Context: &slot{buf: s.buf, untagged: true, tag: 9}, Len: 16, Src: 1}, &p))
+	require.ErrorContains(t, e.check(&lnx.Entry{Context: &slot{buf: s.buf, untagged: true, tag: 8}, Len: 16, Src: 1}, &p), "byte 0 is")
 	good := lnx.Entry{Context: s, Len: 16, Tag: 9, Src: 1}
 	require.NoError(t, e.check(&good, &p))
 	for want, change := range map[string]func(c *lnx.Entry){

@@ -125,7 +125,7 @@ type source struct {
 }
 
 func newSource(e *End, p Params, mine, theirs uint64) *source {
-	s := &source{End: e, p: p, tag: mine, ackTag: theirs | tagAck, out: newSlots(min(p.Window, p.total()), p.Size)}
+	s := &source{End: e, p: p, tag: mine, ackTag: theirs | tagAck, out: newMessages(min(p.Window, p.total()), &p)}
 	for i := range s.out {
 		fill(s.out[i].buf, mine)
 		s.free = append(s.free, &s.out[i])
@@ -238,16 +238,22 @@ type sink struct {
 }
 
 func newSink(e *End, p Params, mine, theirs uint64) *sink {
-	return &sink{End: e, p: p, tag: theirs, ackTag: mine | tagAck, in: newSlots(min(p.Window, p.total()), p.Size)}
+	return &sink{End: e, p: p, tag: theirs, ackTag: mine | tagAck, in: newMessages(min(p.Window, p.total()), &p)}
 }
 
 func (s *sink) begin() error {
-	for ; s.posted < len(s.in); s.posted++ {
-		if err := s.post(&s.in[s.posted], s.tag, tagNumber); err != nil {
+	for s.posted < len(s.in) {
+		if err := s.postNext(&s.in[s.posted]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// postNext posts the next receive of the run.
+func (s *sink) postNext(in *slot) error {
+	s.posted++
+	return s.post(in, s.tag|uint64(s.posted-1), tagNumber)
 }
 
 // take checks a message and posts its buffer again, if there are more to come.
@@ -256,8 +262,7 @@ func (s *sink) take(c *lnx.Entry) error {
 		return err
 	}
 	if s.posted < s.p.total() {
-		s.posted++
-		if err := s.post(c.Context.(*slot), s.tag, tagNumber); err != nil {
+		if err := s.postNext(c.Context.(*slot)); err != nil {
 			return err
 		}
 	}

@@ -9,16 +9,22 @@ import (
 	"time"
 )
 
-// Test is one kind of test.
+// Test is one kind of test, with one kind of operation.
 type Test struct {
 	Name string
+	// Op is the name of the operation, OpTSend if empty.
+	Op string
 	// Help is half a line for lnx perf --help; a test without it is not offered
 	// there.
 	Help string
 	// Window is the default of Params.Window for small messages; 0 says that the test has none.
 	Window int
+	// MinSize and MaxSize bound Params.Size further than 0 and MaxSize; 0 is no bound.
+	MinSize, MaxSize int
 	// Both says that it can run in both directions at once.
 	Both bool
+	// Batches says that it has Params.Batch.
+	Batches bool
 	// Times says that it has Result.Times.
 	Times bool
 	// Goroutines says that it has Params.Goroutines.
@@ -35,7 +41,7 @@ type Test struct {
 
 // Defaults are what is run without being asked for anything but a size.
 func (t Test) Defaults(size int) Params {
-	p := Params{Test: t.Name, Size: size, Iters: t.Iters(size), Window: t.Window}
+	p := Params{Test: t.Name, Op: t.Op, Size: size, Iters: t.Iters(size), Window: t.Window}
 	if t.Window > 0 {
 		p.Window = min(t.Window, max(1, MaxSize/4/max(size, 1)))
 	}
@@ -49,6 +55,8 @@ func (t Test) Defaults(size int) Params {
 // Params say what is run. They travel to the following end.
 type Params struct {
 	Test string `json:"test"`
+	// Op is the name of the operation, OpTSend if empty.
+	Op string `json:"op,omitempty"`
 	// Size is that of a message, in bytes.
 	Size int `json:"size"`
 	// Iters is the number of messages or round trips that are measured, Warmup
@@ -91,12 +99,14 @@ const MaxSize = MaxBuffers / buffersPerPlace
 
 // Validate says what is wrong with p, in terms of the flags of lnx perf.
 func (p Params) Validate() error {
-	test, err := Lookup(p.Test)
+	test, err := Lookup(p.Test, p.Op)
 	switch {
 	case err != nil:
 		return err
 	case p.Size < 0 || p.Size > MaxSize:
 		return fmt.Errorf("--size %d: 0 to %d bytes are possible", p.Size, MaxSize)
+	case p.Size < test.MinSize || test.MaxSize > 0 && p.Size > test.MaxSize:
+		return fmt.Errorf("--size %d: %s --op %s takes %d to %d bytes", p.Size, test.Name, test.Op, test.MinSize, cmp.Or(test.MaxSize, MaxSize))
 	case p.Iters < 1 || p.Iters > MaxIters:
 		return fmt.Errorf("--iters %d: 1 to %d are possible", p.Iters, MaxIters)
 	case p.Warmup < 0 || p.Warmup > MaxIters:
@@ -106,17 +116,17 @@ func (p Params) Validate() error {
 	case test.Window > 0 && (p.Window < 1 || p.Window > MaxWindow):
 		return fmt.Errorf("--window %d: 1 to %d are possible", p.Window, MaxWindow)
 	case p.Both && !test.Both:
-		return fmt.Errorf("--both: %s has messages in both directions anyway", test.Name)
+		return fmt.Errorf("--both: it is for rate and bw, not for %s", test.Name)
 	case p.Goroutines != 0 && !test.Goroutines:
-		return fmt.Errorf("--goroutines %d: %s has one at each end", p.Goroutines, test.Name)
+		return fmt.Errorf("--goroutines %d: %s --op %s has one at each end", p.Goroutines, test.Name, test.Op)
 	case p.Goroutines < 0 || p.Goroutines > MaxGoroutines:
 		return fmt.Errorf("--goroutines %d: 1 to %d are possible", p.Goroutines, MaxGoroutines)
 	case p.Size*p.Goroutines > MaxSize:
 		return fmt.Errorf("--goroutines %d with --size %d: the product may be %d bytes at most", p.Goroutines, p.Size, MaxSize)
 	case p.Goroutines != 0 && p.Both:
 		return errors.New("--both: a goroutine with blocking calls does one thing at a time")
-	case p.Batch != 0 && (!test.Both || p.Goroutines != 0):
-		return fmt.Errorf("--batch %d: it is for rate and bw, of one goroutine", p.Batch)
+	case p.Batch != 0 && (!test.Batches || p.Goroutines != 0):
+		return fmt.Errorf("--batch %d: it is for rate and bw, of one goroutine and with --op %s", p.Batch, OpTSend)
 	case p.Batch < 0 || p.Batch > MaxWindow:
 		return fmt.Errorf("--batch %d: 1 to %d are possible", p.Batch, MaxWindow)
 	case p.Size*max(p.Window, 1) > MaxSize:
@@ -170,33 +180,47 @@ type Result struct {
 // Cell is one figure with its column's heading.
 type Cell struct{ Head, Text string }
 
-// RailCount says how many messages an end sent and received over a rail.
+// RailCount says how many messages an end sent and received over a rail, and how many
+// operations on the other end's memory it started.
 type RailCount struct {
 	Name string `json:"name"`
 	Tx   uint64 `json:"tx_msgs"`
 	Rx   uint64 `json:"rx_msgs"`
+	Ops  uint64 `json:"ops,omitempty"`
 }
 
 var tests []Test
 
-// Register makes a test known; call it from an init function. A name taken twice
-// is a programming error and panics.
+// Register makes a test known; call it from an init function. A test with the same name
+// and operation is a programming error and panics.
 func Register(t Test) {
-	if _, err := Lookup(t.Name); err == nil {
-		panic(fmt.Sprintf("bench: test %q is registered twice", t.Name))
+	t.Op = cmp.Or(t.Op, OpTSend)
+	if slices.ContainsFunc(tests, func(o Test) bool { return o.Name == t.Name && o.Op == t.Op }) {
+		panic(fmt.Sprintf("bench: test %q with operation %q is registered twice", t.Name, t.Op))
 	}
 	tests = append(tests, t)
-	slices.SortFunc(tests, func(a, b Test) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(tests, func(a, b Test) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Op, b.Op)) })
 }
 
-// Lookup finds a test by its name.
-func Lookup(name string) (Test, error) {
+// Lookup finds a test by its name and operation; an empty one is OpTSend.
+func Lookup(name, op string) (Test, error) {
+	op = cmp.Or(op, OpTSend)
+	var has []string
 	for _, t := range tests {
-		if t.Name == name {
+		if t.Name == name && t.Op == op {
 			return t, nil
 		}
+		if t.Name == name {
+			has = append(has, t.Op)
+		}
 	}
-	return Test{}, fmt.Errorf("there is no test %q: there are %s", name, strings.Join(Names(), ", "))
+	switch {
+	case has == nil:
+		return Test{}, fmt.Errorf("there is no test %q: there are %s", name, strings.Join(Names(), ", "))
+	case !isOp(op):
+		return Test{}, fmt.Errorf("--op %q: there are %s", op, strings.Join(opNames(), ", "))
+	}
+	return Test{}, fmt.Errorf("--op %s: %s is done with %s", op, name, strings.Join(has, ", "))
 }
 
 // Names lists the tests that lnx perf offers.
@@ -205,10 +229,10 @@ func Names() []string {
 	for _, t := range Offered() {
 		names = append(names, t.Name)
 	}
-	return names
+	return slices.Compact(names)
 }
 
-// Offered answers the tests that lnx perf offers, by name.
+// Offered answers the tests that lnx perf offers, by name and operation.
 func Offered() []Test {
 	return slices.DeleteFunc(slices.Clone(tests), func(t Test) bool { return t.Help == "" })
 }

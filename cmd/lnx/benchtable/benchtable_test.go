@@ -1,17 +1,17 @@
 package benchtable
 
 import (
+	"bufio"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // script writes a program for sh.
@@ -106,6 +106,11 @@ func TestEveryCommandRunsOnce(t *testing.T) {
 // The context ends while a program runs, which ends with it.
 func TestMeasureEndsWithItsContext(t *testing.T) {
 	program := script(t, "echo $$ >\"$0.pid\"; exec sleep 100")
+	require.NoError(t, unix.Mkfifo(program+".pid", 0o600))
+	started, err := os.OpenFile(program+".pid", os.O_RDWR, 0) // writing, too, so that it does not wait to open
+	require.NoError(t, err)
+	defer started.Close()
+	require.NoError(t, started.SetReadDeadline(time.Now().Add(limit)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	measured := make(chan error, 1)
@@ -113,15 +118,13 @@ func TestMeasureEndsWithItsContext(t *testing.T) {
 		_, err := Measure(ctx, Rows(Depth)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
 		measured <- err
 	}()
-	var pid int
-	within(t, "the program has not started", func() bool {
-		text, err := os.ReadFile(program + ".pid")
-		if err != nil || !strings.HasSuffix(string(text), "\n") {
-			return false
-		}
-		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
-		return err == nil
-	})
+	line, err := bufio.NewReader(started).ReadString('\n')
+	require.NoError(t, err, "the program has not started")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	end, err := unix.PidfdOpen(pid, 0)
+	require.NoError(t, err)
+	defer unix.Close(end)
 	require.Empty(t, measured)
 	cancel()
 	select {
@@ -130,25 +133,21 @@ func TestMeasureEndsWithItsContext(t *testing.T) {
 	case <-time.After(limit):
 		require.Fail(t, "Measure does not return")
 	}
-	within(t, "the program runs on", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	ended := []unix.PollFd{{Fd: int32(end), Events: unix.POLLIN}}
+	n, err := unix.Poll(ended, int(limit.Milliseconds()))
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "the program runs on")
 }
 
 // limit is how long anything may take that takes no time.
 const limit = 20 * time.Second
-
-// within waits for cond.
-func within(t *testing.T, otherwise string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !cond(); time.Sleep(time.Millisecond) {
-		require.True(t, time.Now().Before(end), otherwise)
-	}
-}
 
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, Print(&out, []Result{
 		{Name: "a / b", Unit: "us", Goal: 0.6, Ours: []float64{0.25}, Base: []float64{0.5}, Ratio: Spread{0.5, 0.4, 0.7}, Met: true},
 		{Name: "rate", Unit: "msg/s", Goal: 1, More: true, Ours: []float64{9e6}, Base: []float64{1e7}, Ratio: Spread{0.9, 0.9, 0.9}},
+		{Name: "bandwidth", Unit: "B/s", Goal: 0.97, More: true, Ours: []float64{9.76e9}, Base: []float64{1e10}, Ratio: Spread{0.976, 0.9, 1}, Met: true},
 		{Name: "idle", Unit: "%", Goal: 2, Ours: []float64{0}, Ratio: Spread{0, 0, 12.5}, Met: true},
 		{Name: "gone", Skipped: "no root"},
 		{Name: "broken", Failed: "it broke"},
@@ -156,6 +155,7 @@ func TestTable(t *testing.T) {
 	require.Contains(t, out.String(), "Medians of 5 rounds")
 	require.Regexp(t, `a / b +│ +0\.250 us │ +0\.500 us │ +0\.500 │ +0\.400\.\.0\.700 │ +≤ 0\.6 │ met`, out.String())
 	require.Regexp(t, `rate +│ 9\.00 M msg/s │ 10\.00 M msg/s │ +0\.900 │ +0\.900\.\.0\.900 │ +≥ 1 │ missed`, out.String())
+	require.Regexp(t, `bandwidth +│ +9\.76 GB/s │ +10\.00 GB/s │ +0\.976 │ +0\.900\.\.1\.000 │ +≥ 0\.97 │ met`, out.String())
 	require.Regexp(t, `idle +│ +0\.000 % │ +│ +│ +0\.\.12\.5 │ +≤ 2 │ met`, out.String())
 	require.Regexp(t, `gone .*│ skipped`, out.String())
 	require.Regexp(t, `broken .*│ failed`, out.String())

@@ -46,6 +46,9 @@ const halfRTT = "half_rtt_us.p50"
 // lat is the half round trip of a run.
 func lat(c Command) Figure { return Figure{Command: c, Key: halfRTT} }
 
+// single is how long one operation of a run takes.
+func single(c Command) Figure { return Figure{Command: c, Key: "op_us.p50"} }
+
 func rate(c Command) Figure { return Figure{Command: c, Key: "msgs_per_s"} }
 
 // ours and the others are the runs: the test and its arguments, and how long.
@@ -92,7 +95,39 @@ func Rows(depth int) []Row {
 			lat(ours(link, "lat --size 4194304", 1500)),
 			[]Figure{lat(cLNX("lat --size 4194304", 1500)), lat(cShm("lat --size 4194304", 1500))}, 1.03, false,
 		},
-	}, matching(link, depth), many(), idle())
+	}, memory(), matching(link, depth), many(), idle())
+}
+
+// memory compares reads and writes of the other end's memory.
+func memory() (rows []Row) {
+	const large = "--size 4194304 --window 8"
+	bw := func(c Command) Figure { return Figure{Command: c, Key: "bytes_per_s"} }
+	for _, l := range []struct {
+		links, name  string
+		base         func(test string, iters int) Command
+		single, many int
+	}{
+		{"shm", "C shm", cShm, 200_000, 2000},
+		{"tcp:lo", "C tcp;ofi_rxm:lo", cTCP, 40_000, 1000},
+	} {
+		for _, op := range []string{"write", "read"} {
+			test := fmt.Sprintf("bw --op %s %s", op, large)
+			rows = append(rows, Row{
+				fmt.Sprintf("bandwidth of %s 4 MiB, %s / %s", op, l.links, l.name), "B/s",
+				bw(ours(l.links, test, l.many)), []Figure{bw(l.base(test, l.many))}, 0.97, true,
+			})
+		}
+		rows = append(rows,
+			Row{
+				fmt.Sprintf("half RTT of write 8 B, %s / %s", l.links, l.name), "us",
+				lat(ours(l.links, "lat --op write", l.single)), []Figure{lat(l.base("lat --op write", l.single))}, 0, false,
+			},
+			Row{
+				fmt.Sprintf("read 8 B, %s / %s", l.links, l.name), "us",
+				single(ours(l.links, "lat --op read", l.single)), []Figure{single(l.base("lat --op read", l.single))}, 0, false,
+			})
+	}
+	return rows
 }
 
 // matching compares waiting for one message among many with waiting for one alone.

@@ -59,8 +59,11 @@ func cells(r Result) []any {
 
 // figure writes a number with its unit.
 func figure(v float64, unit string) string {
-	if unit == "msg/s" {
+	switch unit {
+	case "msg/s":
 		return fmt.Sprintf("%.2f M %s", v/1e6, unit)
+	case "B/s":
+		return fmt.Sprintf("%.2f G%s", v/1e9, unit)
 	}
 	digits := 3
 	for x := v; x >= 1 && digits > 0; x /= 10 {

@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// underRace tells that the race detector watches the tests.
-const underRace = false
