@@ -70,9 +70,6 @@ type introduction struct{ Blob, Key []byte }
 // every number on the way was somebody's.
 func TestAtomicProcesses(t *testing.T) {
 	for _, c := range choices {
-		if c.Direct && c.network() {
-			continue // tcp has no atomics of its own
-		}
 		t.Run(c.String(), func(t *testing.T) {
 			const procs, each = 3, 150
 			opts := c.options()
@@ -133,9 +130,6 @@ func TestAtomicProcesses(t *testing.T) {
 // A process that is killed ends the operations on its memory.
 func TestAtomicKilledTarget(t *testing.T) {
 	for _, c := range choices {
-		if c.Direct && c.network() {
-			continue // tcp has no atomics of its own
-		}
 		t.Run(c.String(), func(t *testing.T) {
 			opts := c.options()
 			opts.Caps = lnx.CapAtomic

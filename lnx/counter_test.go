@@ -25,7 +25,7 @@ func openCounter(t *testing.T, ep *Endpoint, events Events) *Counter {
 // Every send and receive counts once, whatever its form and rail: plain, vectored,
 // injected, quiet, blocking, expected or not, small or large.
 func TestCounterCounts(t *testing.T) {
-	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo"} {
+	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo", "shm direct", "tcp:lo direct"} {
 		t.Run(links, func(t *testing.T) {
 			a, b, toB, toA := connected(t, Options{Links: links})
 			ctx, cancel := context.WithTimeout(t.Context(), pairLimit)

@@ -471,28 +471,24 @@ func directTraits(traits providers.Traits, name string) (providers.Traits, error
 	return traits, nil
 }
 
-// dropWaiting is the first thing that closing does. shm 2.1 frees unexpected messages
-// twice when its endpoint closes, and writes into the regions of their senders. Those
-// have to be there still, if they are of this process.
+// dropWaiting is the last thing before the rail closes, when it is driven no more. shm 2.1
+// frees unexpected messages twice then, and writes into the regions of their senders,
+// which are there still, if they are of this process.
 func (ep *Endpoint) dropWaiting() {
-	ep.lock()
-	defer ep.mu.Unlock()
 	if ep.direct.core != nil && ep.link.Rails[0].NodeLocal {
 		ep.direct.core.DropUnexpected(providers.NoAddr)
 	}
 }
 
 // dropOf drops what waits of a peer of this process that closes, for its region goes.
-func (ep *Endpoint) dropOf(state *peerState) {
-	if ep.direct.core != nil && ep.link.Rails[0].NodeLocal && len(state.paths) > 0 {
-		ep.direct.core.DropUnexpected(state.paths[0].addr)
+func (ep *Endpoint) dropOf(r int, addr uint64) {
+	if ep.direct.core != nil && ep.link.Rails[r].NodeLocal {
+		ep.direct.core.DropUnexpected(addr)
 	}
 }
 
-// noUntagged refuses receives that the provider is not asked for.
+// noUntagged is why there are no untagged messages: tcp 2.1 keeps none that nobody has
+// posted a receive for, and reads nothing that comes behind it.
 func (ep *Endpoint) noUntagged(o intercept.Op) error {
-	if ep.direct.core == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: untagged receives in direct mode (Options.Direct): %w", callName(o), ErrNotSupported)
+	return fmt.Errorf("%s: rail %s has no untagged messages in direct mode (Options.Direct): %w", callName(o), ep.link.Rails[0].Name(), ErrNotSupported)
 }

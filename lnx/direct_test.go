@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -33,6 +34,10 @@ func TestDirectTakesOneRail(t *testing.T) {
 	_, err = Links(Options{Links: "tcp;ofi_rxm:lo", Direct: true, Lookup: env(nil)})
 	require.ErrorIs(t, err, ErrNotSupported)
 	require.ErrorContains(t, err, "tcp;ofi_rxm in direct mode: ofi_rxm 2.1 crashes")
+
+	_, err = Links(Options{Links: "tcp:lo", Direct: true, Caps: CapAtomic, Lookup: env(nil)})
+	require.ErrorIs(t, err, fierr.EOpNotSupp)
+	require.ErrorContains(t, err, "cannot do atomic, which Options.Caps asks for")
 }
 
 func TestDirectFromEnvironment(t *testing.T) {
@@ -71,7 +76,7 @@ func (c closer) Close() error {
 // A receive that a message has met is not canceled: Cancel finds it gone, or it
 // completes with the message.
 func TestDirectCancelOfMet(t *testing.T) {
-	onDirectOnly(t, func(t *testing.T, links string) {
+	onDirect(t, func(t *testing.T, links string) {
 		a, b, toB, toA := connected(t, Options{Links: links})
 		for i := range 50 {
 			require.NoError(t, b.TRecv(make([]byte, 8), toA, 1, 0, i))
@@ -98,7 +103,7 @@ func TestDirectCancelOfMet(t *testing.T) {
 
 // Receives from a peer that is removed are taken back: another peer may get its address.
 func TestDirectRemove(t *testing.T) {
-	onDirectOnly(t, func(t *testing.T, links string) {
+	onDirect(t, func(t *testing.T, links string) {
 		_, b, _, toA := connected(t, Options{Links: links})
 		require.NoError(t, b.TRecv(make([]byte, 5000), toA, 1, 0, "from"))
 		require.NoError(t, b.TRecv(make([]byte, 5000), AddrUnspec, 2, 0, "any"))
@@ -114,7 +119,7 @@ func TestDirectRemove(t *testing.T) {
 
 // Waiting sleeps, and a message ends that.
 func TestDirectWaitSleeps(t *testing.T) {
-	onDirectOnly(t, func(t *testing.T, links string) {
+	onDirect(t, func(t *testing.T, links string) {
 		a, b, toB, toA := connected(t, Options{Links: links})
 		got := make(chan error, 1)
 		go func() {
@@ -131,7 +136,7 @@ func TestDirectWaitSleeps(t *testing.T) {
 
 // Many messages that nobody has asked for do not keep back one that somebody has.
 func TestDirectPastUnexpected(t *testing.T) {
-	onDirectOnly(t, func(t *testing.T, links string) {
+	onDirect(t, func(t *testing.T, links string) {
 		const many = 500
 		a, b, toB, toA := connected(t, Options{Links: links})
 		ctx, cancel := context.WithTimeout(t.Context(), pairLimit)
@@ -155,10 +160,69 @@ func TestDirectPastUnexpected(t *testing.T) {
 	})
 }
 
-func onDirectOnly(t *testing.T, f func(t *testing.T, links string)) {
-	for _, links := range []string{"shm direct", "tcp:lo direct"} {
-		t.Run(links, func(t *testing.T) { f(t, links) })
+// Untagged messages are refused, by the rail that has none.
+func TestDirectUntagged(t *testing.T) {
+	onDirect(t, func(t *testing.T, links string) {
+		a, _, toB, _ := connected(t, Options{Links: links})
+		_, waited := a.Untagged().Recv(t.Context(), toB, nil)
+		for call, err := range map[string]error{
+			"MSend":    a.MSend(nil, toB, nil),
+			"MInject":  a.MInject(nil, toB),
+			"MRecv":    a.MRecv(nil, toB, nil),
+			"MRecvMsg": a.MRecvMsg(&Msg{IOV: [][]byte{make([]byte, 100)}, Addr: AddrUnspec}, FlagMultiRecv),
+			"MSendMsg": a.MSendMsg(&Msg{Addr: toB}, 0),
+			"Recv":     waited,
+		} {
+			require.ErrorIs(t, err, ErrNotSupported, call)
+			require.ErrorContains(t, err, "rail "+a.link.Rails[0].Name()+" has no untagged messages in direct mode", call)
+		}
+		require.Zero(t, a.Link().Info.Caps&(1<<1), "FI_MSG")
+	})
+}
+
+// What nobody will receive does no harm when it, its sender and its receiver go, in
+// either order: untagged messages, which only a peer that is not in direct mode sends,
+// and messages of a sender that is in no AV.
+func TestDirectNeverReceived(t *testing.T) {
+	for _, size := range []int{8, 3000, 300_000} {
+		for _, sender := range []Options{{Caps: CapRMA}, {Caps: CapRMA, Direct: true}} {
+			for _, senderFirst := range []bool{true, false} {
+				t.Run(fmt.Sprintf("size=%d/direct=%v/senderFirst=%v", size, sender.Direct, senderFirst), func(t *testing.T) {
+					b := opened(t, Options{Links: "shm", Direct: true, Caps: CapRMA})
+					sender.Links = "shm"
+					a := opened(t, sender)
+					toB, err := a.AV().Insert(b.Name())
+					require.NoError(t, err)
+					const tag = 7
+					send := func() error { return a.TSend(make([]byte, size), toB, tag, nil) }
+					if !sender.Direct {
+						send = func() error { return a.MSend(make([]byte, size), toB, nil) }
+					}
+					for range 3 {
+						soon(t, func() bool { _, _ = b.CQ().Read(nil); return send() == nil }, "it is not sent")
+					}
+					turns(t, b, 1000)
+					if senderFirst {
+						require.NoError(t, a.Close())
+						require.NoError(t, b.TRecvMsg(&Msg{Addr: AddrUnspec, Tag: tag}, FlagPeek))
+						require.Equal(t, fierr.ENoMsg, completes(t, b).Err, "it went with its sender")
+					}
+					require.NoError(t, b.Close())
+					require.NoError(t, a.Close())
+				})
+			}
+		}
 	}
+}
+
+func opened(t *testing.T, opts Options) *Endpoint {
+	opts.Lookup = env(nil)
+	listing, err := Links(opts)
+	require.NoError(t, err)
+	ep, err := Open(listing.Links[0])
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, ep.Close()) })
+	return ep
 }
 
 // completes waits for the next completion, of either kind.

@@ -15,6 +15,7 @@ import (
 	"golnx/providers/fierr"
 	"golnx/providers/ofi"
 	"golnx/rail"
+	"golnx/rail/intercept"
 	"golnx/srq"
 	"golnx/suq"
 )
@@ -262,7 +263,6 @@ func (ep *Endpoint) Close() error {
 	defer process.closing.Unlock()
 	ep.wait.lead.Lock() // nobody sleeps on the descriptors any more
 	defer ep.wait.lead.Unlock()
-	ep.dropWaiting()
 	for _, other := range ep.others() {
 		ep.endNear(other)
 		other.lock()
@@ -276,6 +276,7 @@ func (ep *Endpoint) Close() error {
 		ep.dumpStats()
 	}
 	ended := ep.closeRMA()
+	ep.dropWaiting()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
 	for p := range ep.peers.All() {
@@ -328,6 +329,17 @@ func (ep *Endpoint) dumpStats() {
 func (ep *Endpoint) check() error {
 	if ep.closed.Load() {
 		return ErrClosed
+	}
+	return nil
+}
+
+// allowed is the first thing that operations on messages do.
+func (ep *Endpoint) allowed(o intercept.Op) error {
+	if err := ep.check(); err != nil {
+		return err
+	}
+	if ep.direct.core != nil && untagged(o) {
+		return ep.noUntagged(o)
 	}
 	return nil
 }

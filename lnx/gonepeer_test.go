@@ -116,7 +116,7 @@ var closesFirst = twoproc.NewRole("closes first", func(c *twoproc.Child) {
 
 // Messages that wait when their sender closes are received whole or not at all.
 func TestUnexpectedOfClosedPeer(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		p := closesFirst.Start(t, limit)
 		p.Put(c)
 		var whole int
@@ -129,7 +129,7 @@ func TestUnexpectedOfClosedPeer(t *testing.T) {
 
 // So are those of a process that is killed.
 func TestUnexpectedOfKilledPeer(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		all, msgs := leftBehind()
 		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})

@@ -11,7 +11,7 @@ import (
 // TSendMsg with FlagInject gives its buffers back at once, whether it has a completion
 // or not.
 func TestInjectMsg(t *testing.T) {
-	onShared(t, func(t *testing.T, c choice) {
+	onLinks(t, func(t *testing.T, c choice) {
 		a, b := newNode(t, c.options()), newNode(t, c.options())
 		toB, toA := a.insert(b.ep.Name()), b.insert(a.ep.Name())
 		for _, size := range []int{0, 1, 8, int(a.ep.Link().Info.InjectSize)} {

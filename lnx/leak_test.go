@@ -162,8 +162,8 @@ func (l lives) freed(t *testing.T, before, after holdings) {
 // Closing gives everything back, whatever waits, is unread or under way. Above the
 // eager size nothing is under way over a network; see the next test.
 func TestOpenCloseLeak(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
-		l := lives{c, 1000, !c.network()}
+	onMatchers(t, func(t *testing.T, c choice) {
+		l := lives{c, 1000, !c.network() || c.Direct}
 		if c.DisableShm || c.Direct {
 			l.Rounds = 100 // as over tcp alone, and where there are fewer ways
 		}

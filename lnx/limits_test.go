@@ -14,7 +14,7 @@ import (
 
 // A full CQ refuses operations and loses nothing.
 func TestCQFull(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		const size, count = 8, 50
 		opts := c.options()
 		opts.CQSize = size
@@ -84,7 +84,7 @@ func TestMaxPosted(t *testing.T) {
 // Unexpected messages beyond MaxUnexpected wait with their senders and are not
 // lost.
 func TestMaxUnexpected(t *testing.T) {
-	onShared(t, func(t *testing.T, c choice) {
+	onLinks(t, func(t *testing.T, c choice) {
 		const most, count = 20, 2000
 		opts := c.options()
 		opts.MaxUnexpected = most
@@ -115,7 +115,7 @@ func TestMaxUnexpected(t *testing.T) {
 // Exactly MaxSends sends can be under way; those beyond are refused until others have
 // completed.
 func TestMaxSends(t *testing.T) {
-	onHeld(t, func(t *testing.T, c choice) {
+	onLinks(t, func(t *testing.T, c choice) {
 		most := 3
 		if !c.network() {
 			most = 1 // shm itself takes one large message to a peer at a time
@@ -158,7 +158,7 @@ func TestMaxSends(t *testing.T) {
 // A full CQ refuses claims as well: what is claimed stays so, and what is not is there
 // still, until there is room.
 func TestCQFullKeepsClaims(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		const size = 3
 		opts := c.options()
 		opts.CQSize = size
@@ -210,8 +210,8 @@ func TestCQFullKeepsClaims(t *testing.T) {
 // which is said, and none is lost. One call into rxm can bring many at once.
 func TestMaxUnexpectedBytes(t *testing.T) {
 	for _, c := range choices {
-		if !c.network() || c.Direct {
-			continue // nothing is fetched, or by the provider
+		if !c.network() {
+			continue // nothing is fetched
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			const size, most, count = 17_000, 1 << 20, 2000

@@ -25,7 +25,7 @@ func newCouple(t *testing.T, opts lnx.Options) *couple {
 // Every size arrives whole, over each link, from and to another process, whether
 // its receive was posted before or not, by every call that sends.
 func TestMsgSizes(t *testing.T) {
-	onShared(t, func(t *testing.T, c choice) {
+	onLinks(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		seen := [2]uint64{}
 		var msgs []message
@@ -77,7 +77,7 @@ func TestMsgSizes(t *testing.T) {
 // Untagged messages and tagged ones do not meet each other's receives, whatever these
 // leave out, and each keeps its order.
 func TestMsgApartFromTagged(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		c := newCouple(t, ch.options())
 		all := c.b.post(100, lnx.AddrUnspec, 0, ^uint64(0))
 		for i := range 3 {
@@ -106,7 +106,7 @@ func TestMsgApartFromTagged(t *testing.T) {
 
 // The oldest receive wins, whoever it is for, and Cancel finds receives by Context.
 func TestMsgBySource(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		c := newCouple(t, ch.options())
 		third := newNode(t, ch.options())
 		to, from := third.insert(c.b.ep.Name()), c.b.insert(third.ep.Name())
@@ -133,7 +133,7 @@ func TestMsgBySource(t *testing.T) {
 // A message that is too long fills the buffers and ends with both lengths, posted
 // before or after.
 func TestMsgTruncated(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		c := newCouple(t, ch.options())
 		for _, size := range []int{9, 65, 4097, 8192, 100_000, 1 << 20} {
 			for _, parts := range []int{1, c.b.ep.Link().Info.IOVLimit} {
@@ -165,7 +165,7 @@ func TestMsgTruncated(t *testing.T) {
 
 // Messages to oneself arrive, empty ones too.
 func TestMsgToSelf(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		n := newNode(t, ch.options())
 		self := n.insert(n.ep.Name())
 		for i := range 20 {
@@ -187,7 +187,7 @@ func TestMsgToSelf(t *testing.T) {
 
 // Without FlagCompletion there is none, unless it fails.
 func TestMsgSelective(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		c := newCouple(t, ch.options())
 		in := make([]byte, 8)
 		quiet, short := &pending{}, &pending{}
@@ -266,7 +266,7 @@ func TestMsgBadInput(t *testing.T) {
 
 // Unexpected untagged messages beyond the limits wait with their senders.
 func TestMsgMaxUnexpected(t *testing.T) {
-	onShared(t, func(t *testing.T, c choice) {
+	onLinks(t, func(t *testing.T, c choice) {
 		const most, count = 20, 1000
 		opts := c.options()
 		opts.MaxUnexpected, opts.MaxUnexpectedBytes = most, 200_000
@@ -301,7 +301,7 @@ func TestMsgMaxUnexpected(t *testing.T) {
 // A message from a peer that is inserted later is known as the peer's then; receives
 // from any take it before that.
 func TestMsgFromUnknown(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		c := &couple{a: newNode(t, ch.options()), b: newNode(t, ch.options())}
 		c.toB = c.a.insert(c.b.ep.Name())
 		var msgs []message
@@ -327,7 +327,7 @@ func TestMsgFromUnknown(t *testing.T) {
 
 // The calls for goroutines.
 func TestMsgBlocking(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		a, b := newNode(t, ch.options()), newNode(t, ch.options())
 		toB, toA := a.insert(b.ep.Name()), b.insert(a.ep.Name())
 		sent := make(chan error, 1)
@@ -407,7 +407,7 @@ func TestMsgDeadPeer(t *testing.T) {
 
 // Messages of another process fill one buffer after the other, in order.
 func TestMultiRecvFromProcess(t *testing.T) {
-	onShared(t, func(t *testing.T, c choice) {
+	onLinks(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		var msgs []message
 		for i := range 300 {

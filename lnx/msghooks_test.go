@@ -71,7 +71,7 @@ func (h *msgHooks) hooks() *intercept.Hooks {
 // Hooks see every call for untagged messages and every completion, those of a
 // multi-receive as often as they come.
 func TestMsgHooks(t *testing.T) {
-	onShared(t, func(t *testing.T, ch choice) {
+	onLinks(t, func(t *testing.T, ch choice) {
 		h := &msgHooks{t: t}
 		opts := ch.options()
 		opts.Hooks = []*intercept.Hooks{h.hooks()}

@@ -71,9 +71,6 @@ func (ep *Endpoint) postMsg(o intercept.Op, iov [][]byte, from Addr, opContext a
 	if err := ep.checkRecv(o, iov, from); err != nil {
 		return err
 	}
-	if err := ep.noUntagged(o); err != nil {
-		return err
-	}
 	ep.settle()
 	if slot, ok := ep.msgs.suq.Match(uint64(from), 0, 0); ok {
 		op := ep.rx.at(slot)

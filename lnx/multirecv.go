@@ -23,9 +23,6 @@ func (ep *Endpoint) postMulti(o intercept.Op, msg *Msg, quiet bool) error {
 	if err := ep.checkRecv(o, msg.IOV, msg.Addr); err != nil {
 		return err
 	}
-	if err := ep.noUntagged(o); err != nil {
-		return err
-	}
 	if len(msg.IOV) != 1 || len(msg.IOV[0]) == 0 {
 		return fmt.Errorf("MRecvMsg: FlagMultiRecv needs one buffer that is not empty: %w", fierr.EInval)
 	}

@@ -50,27 +50,14 @@ func choose(s string) choice {
 }
 
 // choices are the links of tests that should hold on all of them.
-var choices = []choice{
-	{Links: "shm"}, {Links: "tcp:lo"}, {Links: "shm+tcp:lo"}, {Links: "shm+tcp:lo", DisableShm: true},
-	{Links: "shm", Direct: true}, {Links: "tcp:lo", Direct: true},
-}
+var choices = []choice{{Links: "shm"}, {Links: "tcp:lo"}, {Links: "shm+tcp:lo"}, {Links: "shm+tcp:lo", DisableShm: true}}
 
-// onShared runs a test on each link whose messages the endpoint matches itself.
-func onShared(t *testing.T, f func(t *testing.T, c choice)) {
-	for _, c := range choices {
-		if !c.Direct {
-			t.Run(c.String(), func(t *testing.T) { f(t, c) })
-		}
-	}
-}
-
-// onHeld runs a test on each link over which a large message stays with its sender until
-// it is received. tcp itself leaves it to the sockets.
-func onHeld(t *testing.T, f func(t *testing.T, c choice)) {
-	for _, c := range choices {
-		if !c.Direct || !c.network() {
-			t.Run(c.String(), func(t *testing.T) { f(t, c) })
-		}
+// onMatchers runs a test on each link, and in direct mode over each rail. It is for what
+// matching decides: all else is the same in direct mode, and tried there once.
+func onMatchers(t *testing.T, f func(t *testing.T, c choice)) {
+	onLinks(t, f)
+	for _, c := range []choice{{Links: "shm", Direct: true}, {Links: "tcp:lo", Direct: true}} {
+		t.Run(c.String(), func(t *testing.T) { f(t, c) })
 	}
 }
 

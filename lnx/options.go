@@ -43,8 +43,9 @@ type Options struct {
 	//     not reported.
 	//   - Over shm and tcp a link takes one buffer less in a call, and messages of up to
 	//     4 GiB: what does not fit into a receive is received aside.
-	//   - tcp receives from a sender that it does not know one message at a time, and
-	//     untagged receives answer ErrNotSupported: what is sent to them stays with the provider.
+	//   - tcp receives from a sender that it does not know one message at a time, and has
+	//     no atomics.
+	//   - There are no untagged messages: their calls answer ErrNotSupported.
 	//   - ofi_rxm 2.1 is refused, since it crashes when a sender goes whose messages wait.
 	//   - cxi matches in software if the process used libfabric before without Direct.
 	Direct bool

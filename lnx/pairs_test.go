@@ -18,12 +18,15 @@ const pairLimit = 20 * time.Second
 func connected(t *testing.T, opts Options) (a, b *Endpoint, toB, toA Addr) {
 	t.Helper()
 	opts.Lookup = env(nil)
-	if links, ok := strings.CutSuffix(opts.Links, " direct"); ok {
-		opts.Links, opts.Direct = links, true
-	}
-	a, b, toB, toA = pair(t, opts)
+	a, b, toB, toA = pair(t, directly(opts))
 	connect(t, a, b)
 	return a, b, toB, toA
+}
+
+// directly reads links of tests, which end in " direct" for direct mode.
+func directly(opts Options) Options {
+	opts.Links, opts.Direct = strings.CutSuffix(opts.Links, " direct")
+	return opts
 }
 
 // another opens one more endpoint on b's link, connected with b.
@@ -65,9 +68,8 @@ func onRails(t *testing.T, f func(t *testing.T, links string)) {
 	}
 }
 
-// onDirect runs a test on each rail, also in direct mode.
+// onDirect runs a test on each rail in direct mode.
 func onDirect(t *testing.T, f func(t *testing.T, links string)) {
-	onRails(t, f)
 	for _, links := range []string{"shm direct", "tcp:lo direct"} {
 		t.Run(links, func(t *testing.T) { f(t, links) })
 	}

@@ -12,7 +12,7 @@ import (
 // A peek of any kind that finds no message answers ENOMSG, claims and drops nothing,
 // and the messages which it passed over are received whole.
 func TestPeekMisses(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		self := n.insert(n.ep.Name())
 		peeks := []lnx.Flags{lnx.FlagPeek, lnx.FlagPeek | lnx.FlagClaim, lnx.FlagPeek | lnx.FlagDiscard, lnx.FlagPeek | lnx.FlagClaim | lnx.FlagCompletion}

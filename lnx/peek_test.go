@@ -26,7 +26,7 @@ func renewed(p *pending, size int) *pending {
 // What a peek says is what a receive then gets; what it claims or discards nobody
 // else gets. Sizes are around the providers' protocols.
 func TestPeek(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		seen := uint64(0)
 		for _, size := range []int{0, 10, 4000, 9000, 100_000, 1 << 20} {
@@ -96,7 +96,7 @@ func TestPeek(t *testing.T) {
 
 // A claimed message that is longer than the buffers is truncated as any other.
 func TestClaimTruncated(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		for i, size := range []int{2, 4096, 5000, 1 << 20} {
 			m := message{Size: size, Tag: 1, Seed: uint64(i)}
@@ -115,7 +115,7 @@ func TestClaimTruncated(t *testing.T) {
 
 // Without FlagCompletion only failures are reported.
 func TestSelectiveCompletion(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		sent := []message{{Size: 5000, Tag: 1, Seed: 1}, {Size: 5000, Tag: 2, Seed: 2}}
 		a.do(order{Do: "post", Addr: toN, Msgs: sent})

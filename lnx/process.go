@@ -90,11 +90,11 @@ func (ep *Endpoint) forget(closing *Endpoint) {
 		if !ep.closed.Load() {
 			ep.endPeer(addr, state, fmt.Errorf("peer %d (of this process): %w", addr, ErrPeerDead))
 		}
-		ep.dropOf(state)
 		state.paths = slices.DeleteFunc(state.paths, func(p path) bool {
 			local := ep.link.Rails[p.rail].NodeLocal
 			if local {
 				ep.dropUnfinished(p.rail, p.addr)
+				ep.dropOf(p.rail, p.addr)
 			}
 			if local && ep.core.Remove(p.rail, p.addr) != nil {
 				ep.stats[p.rail].Error()
@@ -118,6 +118,7 @@ func (ep *Endpoint) forgetStranger(closing *Endpoint) {
 			}
 			addr, err := ep.core.Insert(r, l.Addr)
 			if err == nil {
+				ep.dropOf(r, addr)
 				err = ep.core.Remove(r, addr)
 			}
 			if err != nil {

@@ -47,7 +47,7 @@ func rows[T any](t *testing.T, open func(string) (*timer.Reader[T], error), path
 
 // Every send is a row, on the rail that it took, and the program notices nothing.
 func TestRecordedOperations(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		dir := t.TempDir()
 		opts := recordingIn(dir, c, "RANK", "7")
 		ended := 0

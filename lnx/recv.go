@@ -144,7 +144,7 @@ func (ep *Endpoint) canHear(from Addr) error {
 }
 
 func (ep *Endpoint) checkRecv(o intercept.Op, iov [][]byte, from Addr) error {
-	if err := ep.check(); err != nil {
+	if err := ep.allowed(o); err != nil {
 		return err
 	}
 	if from != AddrUnspec && ep.peerOf(from) == nil {

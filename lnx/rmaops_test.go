@@ -71,7 +71,7 @@ var wrote, read = lnx.FlagRMA | lnx.FlagWrite, lnx.FlagRMA | lnx.FlagRead
 
 // Every call does what it is called, with the completions that fi_cq(3) has for it.
 func TestRMACalls(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		p := newRMAPair(t, c.rma(), 1<<20)
 		ep, mem := p.a.ep, p.w.remote
 		seed := uint64(0)

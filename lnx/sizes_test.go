@@ -35,7 +35,7 @@ func messagesOf(link *lnx.Link) (msgs []message) {
 // Every size arrives whole, over each link, from and to another process, whether
 // its receive was posted before or not.
 func TestSizes(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		seen := [2]uint64{}
 		for _, m := range messagesOf(n.ep.Link()) {

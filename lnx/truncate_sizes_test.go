@@ -79,7 +79,7 @@ func (c *cutter) exchange(size, room int, unexpected bool) {
 // fills, between the endpoints of a process and from one to itself. Both sides
 // complete, and the next message is not harmed.
 func TestTruncationAtEverySize(t *testing.T) {
-	onLinks(t, func(t *testing.T, link choice) {
+	onMatchers(t, func(t *testing.T, link choice) {
 		a, b := newNode(t, link.options()), newNode(t, link.options())
 		self := a.insert(a.ep.Name())
 		for _, c := range []*cutter{

@@ -35,7 +35,7 @@ func checkCut(t *testing.T, p *pending, got []byte, m message, from lnx.Addr) {
 // A message that is longer than its buffer fills it and nothing beside it, the
 // sender's completes, and the next message is not harmed.
 func TestTruncation(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		seen := uint64(0)
 		for _, size := range sizesOf(n.ep.Link()) {
@@ -75,7 +75,7 @@ func TestTruncation(t *testing.T) {
 // Several buffers, up to the limit, make one message; truncation may fall into
 // any of them.
 func TestBuffers(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		most := n.ep.Link().Info.IOVLimit
 		require.Greater(t, most, 1)

@@ -180,33 +180,59 @@ static int answer(struct gx_rail *rail, struct gx_taken *one)
 	return one->done ? one->err : FI_EAGAIN;
 }
 
-// Receives into the sink what nobody has asked for. What cannot be received at once
-// the provider has in hand then, with a context that stays until the rail is closed.
-void gx_take(struct gx_rail *rail, uint64_t src)
+static struct gx_taken *take(struct gx_rail *rail)
+{
+	struct gx_taken *one = calloc(1, sizeof(*one));
+
+	if (!one)
+		return NULL;
+	one->hdr.kind = GX_TAKEN;
+	one->next = rail->taken;
+	rail->taken = one;
+	return one;
+}
+
+// Receives one tagged message into the sink, and answers whether there was one. It is
+// claimed first: a receive would wait for one to come.
+static bool take_tagged(struct gx_rail *rail, uint64_t src)
 {
 	struct iovec sink = { .iov_base = rail->sink, .iov_len = rail->sink_len };
+	struct gx_taken *one = take(rail);
 	struct fi_msg_tagged msg = {
 		.msg_iov = &sink,
 		.addr = src,
 		.ignore = ~0ULL,
+		.context = one,
 	};
-	struct gx_taken *one;
 
-	for (;;) {
-		one = calloc(1, sizeof(*one));
-		if (!one)
-			return;
-		one->hdr.kind = GX_TAKEN;
-		one->next = rail->taken;
-		rail->taken = one;
-		msg.context = &one->hdr;
-		msg.iov_count = 0;
-		if (fi_trecvmsg(rail->ep, &msg, FI_PEEK | FI_CLAIM | FI_COMPLETION) || answer(rail, one))
-			return;
-		msg.iov_count = 1;
-		if (fi_trecvmsg(rail->ep, &msg, FI_CLAIM | FI_COMPLETION))
-			return;
-	}
+	if (!one || fi_trecvmsg(rail->ep, &msg, FI_PEEK | FI_CLAIM | FI_COMPLETION) || answer(rail, one))
+		return false;
+	msg.iov_count = 1;
+	return !fi_trecvmsg(rail->ep, &msg, FI_CLAIM | FI_COMPLETION);
+}
+
+// The same of an untagged one, which a peer that is not in direct mode has sent. There is
+// no claim of those: the receive is canceled if no message has met it. It is from anybody,
+// since util_srx 2.1 takes others for receives of another SRX then.
+static bool take_msg(struct gx_rail *rail)
+{
+	struct gx_taken *one = take(rail);
+
+	if (!one || fi_recv(rail->ep, rail->sink, rail->sink_len, NULL, FI_ADDR_UNSPEC, one))
+		return false;
+	(void) fi_cancel(&rail->ep->fid, one);
+	return answer(rail, one) != FI_ECANCELED;
+}
+
+// Receives into the sink what nobody has asked for: the tagged messages of one peer or
+// all, and all untagged ones. What cannot be received at once the provider has in hand
+// then, with a context that stays until the rail is closed.
+void gx_take(struct gx_rail *rail, uint64_t src)
+{
+	while (take_tagged(rail, src))
+		;
+	while (take_msg(rail))
+		;
 }
 
 void gx_taken_free(struct gx_rail *rail)

@@ -13,11 +13,11 @@ import (
 	"golnx/providers/fiinfo"
 )
 
-// DirectHints are [Hints] for a rail whose provider matches messages itself, so that
-// it need not have the peer interface.
+// DirectHints are [Hints] for a rail whose provider matches messages itself: it need not
+// have the peer interface, and untagged messages are not used.
 func DirectHints(traits providers.Traits) *fiinfo.Info {
 	hints := Hints(traits)
-	hints.Caps &^= C.FI_PEER
+	hints.Caps &^= C.FI_PEER | C.FI_MSG
 	return hints
 }
 
