@@ -471,9 +471,9 @@ func directTraits(traits providers.Traits, name string) (providers.Traits, error
 	return traits, nil
 }
 
-// dropWaiting is the last thing before the rail closes, when it is driven no more. shm 2.1
-// frees unexpected messages twice then, and writes into the regions of their senders,
-// which are there still, if they are of this process.
+// dropWaiting drops all that waits before the rail closes. shm 2.1 would free it twice, and
+// write into the regions of the senders. Those of this process have to hear of it before
+// they forget this endpoint: they look into its region then.
 func (ep *Endpoint) dropWaiting() {
 	if ep.direct.core != nil && ep.link.Rails[0].NodeLocal {
 		ep.direct.core.DropUnexpected(providers.NoAddr)
