@@ -203,11 +203,10 @@ func what(o intercept.Op, call string, peer Addr, tag uint64) string {
 // message has met is waited for: its provider writes into the buffer.
 func (ep *Endpoint) withdraw(c *call, why error) error {
 	ep.lock()
-	if op := ep.waiting(c); op != nil && ep.direct.core != nil {
-		_ = ep.takeBack(c.slot, op, fierr.ECanceled) // then it is waited for
-		ep.mu.Unlock()
-		return ep.withdrawDirect(c, why)
-	} else if op != nil {
+	if op := ep.waiting(c); op != nil {
+		if ep.direct.core != nil {
+			return ep.withdrawDirect(c, op, why)
+		}
 		ep.unpost(c.slot, op)
 		op.pin.Unpin()
 		ep.hooks.withdrawn(op.ctx)

@@ -27,7 +27,7 @@ type Matcher interface {
 	// CancelRecv asks for a receive back (fi_cancel(3)): it completes, with ECANCELED
 	// or with the message that it met before.
 	CancelRecv(slot Slot) error
-	// DropUnexpected has the provider forget the messages that wait of a rail address,
-	// or of all with NoAddr.
+	// DropUnexpected has the provider forget the tagged messages that wait of a rail
+	// address, or of all with NoAddr, and all untagged ones.
 	DropUnexpected(src uint64)
 }
