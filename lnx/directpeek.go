@@ -92,7 +92,7 @@ func (ep *Endpoint) peeked(c *providers.Completion, op *rxOp) {
 	default:
 		ep.releaseDirect(slot, op)
 	}
-	ep.finish(int(c.Rail), entry, false)
+	ep.finish(int(c.Rail), &entry, false)
 }
 
 func (ep *Endpoint) unclaim(slot providers.Slot) {

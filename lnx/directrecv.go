@@ -179,7 +179,7 @@ func (ep *Endpoint) matched(c *providers.Completion, op *rxOp) {
 	if op.big {
 		ep.active--
 	}
-	ctx, quiet, from, tag, why := op.ctx, op.quiet, ep.senderOf(c, op.from), op.tag, op.why
+	ctx, quiet, from, tag, why := op.ctx, op.quiet, ep.sentBy(c, op.from), op.tag, op.why
 	ep.releaseDirect(c.Slot, op)
 	if c.Len > ep.inject[r] && ep.wait.polled&(1<<r) != 0 {
 		ep.ring(from) // its sender waits to hear that it has arrived
@@ -197,7 +197,7 @@ func (ep *Endpoint) matched(c *providers.Completion, op *rxOp) {
 	}
 	switch {
 	case code == 0:
-		ep.finish(r, entry, quiet)
+		ep.finish(r, &entry, quiet)
 	case code == fierr.ECanceled && why != 0:
 		ep.fail(-1, ErrEntry{Entry: Entry{Context: ctx, Flags: FlagTagged | FlagRecv, Tag: tag, Src: from}, Err: why})
 	case code == fierr.ETrunc:
@@ -236,11 +236,11 @@ func asEntry(c *providers.Completion, opContext any, from Addr) Entry {
 	}
 }
 
-// senderOf answers who sent a message, to a receive from somebody in particular also
+// sentBy answers who sent a message, to a receive from somebody in particular also
 // where the provider does not tell.
-func (ep *Endpoint) senderOf(c *providers.Completion, asked Addr) Addr {
-	if from := ep.addrOf(int(c.Rail), c.Src); from != AddrUnspec {
-		return from
+func (ep *Endpoint) sentBy(c *providers.Completion, asked Addr) Addr {
+	if from := ep.senderOf(int(c.Rail), c.Src); from != nil {
+		return from.named
 	}
 	return asked
 }

@@ -16,8 +16,8 @@ const MaxIOV = 4
 // SmallRecv is the largest receive in bytes that needs no buffer of its own.
 const SmallRecv = 64
 
-// ColdRounds is after how many rounds of Spin a rail without traffic has its turn.
-const ColdRounds = 256
+// ColdRounds is after how many rounds of Spin the next rail without traffic has its turn.
+const ColdRounds = 64
 
 // MaxRails is the largest number of rails of one endpoint.
 const MaxRails = 64
@@ -148,8 +148,9 @@ type Core interface {
 	Whose(slot Slot) uint64
 
 	// Progress drives the rails in the mask and answers how many completions
-	// wait. Spin repeats that, with the rails of hot every round and those of
-	// all once in ColdRounds, until a completion waits or the rounds are over.
+	// wait. Spin repeats that, with the rails of hot every round and one of the
+	// others of all, in turn, once in ColdRounds, until a completion waits or the
+	// rounds are over.
 	Progress(rails uint64) int
 	Spin(hot, all uint64, rounds int) int
 	// Ready answers completions that lie side by side in the ring, the oldest
@@ -166,6 +167,14 @@ type Core interface {
 
 	// Close ends all rails. Slots and buffers are no longer referred to after it.
 	Close() error
+}
+
+// Injector is implemented by Cores that send small messages without a context and a
+// completion, which makes sense over rails with Info.InjectArrives.
+type Injector interface {
+	// Inject sends the one buffer of op, of at most the rail's InjectSize bytes
+	// (fi_tinject(3), fi_tinjectdata(3)). It needs no Slot and no FlagInject.
+	Inject(rail int, op *SendOp) error
 }
 
 // BatchSize is how many messages a Batcher takes in one call.

@@ -2,9 +2,10 @@ package providers
 
 func init() {
 	Register(Traits{
-		Name:      "shm",
-		NodeLocal: true,
-		MRMode:    MRVirtAddr | MRAllocated | MRProvKey,
+		Name:          "shm",
+		NodeLocal:     true,
+		InjectArrives: true,
+		MRMode:        MRVirtAddr | MRAllocated | MRProvKey,
 		// Beyond its inject size shm 2.1 never completes a message that is cut off, and
 		// below it crashes on one that was unexpected.
 		Sink: 1 << 32,
