@@ -53,13 +53,6 @@ func (ep *Endpoint) peekDirect(m *Msg, flags Flags) error {
 	return nil
 }
 
-func (ep *Endpoint) noMessage(opContext any, tag uint64) {
-	ep.fail(-1, ErrEntry{
-		Entry: Entry{Context: opContext, Flags: FlagTagged | FlagRecv, Tag: tag, Src: AddrUnspec},
-		Err:   fierr.ENoMsg,
-	})
-}
-
 // peeked deals with the answer to a peek.
 func (ep *Endpoint) peeked(c *providers.Completion, op *rxOp) {
 	ep.peeking(true)

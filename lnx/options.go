@@ -27,7 +27,8 @@ type Options struct {
 
 	// Direct leaves matching to the provider, in hardware where it can, as LNX_DIRECT=1
 	// does. It takes a link of one rail, without the shared queues; "tcp" then is native
-	// tcp, without ofi_rxm, and both ends need Direct over it. What differs:
+	// tcp, without ofi_rxm, and both ends need Direct over it. Memory of peers, counters,
+	// options of endpoints, hooks and recordings are the same. What differs:
 	//
 	//   - Which receive takes a message the provider says, and keeps what is unexpected:
 	//     MaxUnexpected and MaxUnexpectedBytes mean nothing, and Stats counts all

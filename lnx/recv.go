@@ -257,6 +257,14 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 	return nil
 }
 
+// noMessage is the answer to a peek that found none.
+func (ep *Endpoint) noMessage(opContext any, tag uint64) {
+	ep.fail(-1, ErrEntry{
+		Entry: Entry{Context: opContext, Flags: FlagTagged | FlagRecv, Tag: tag, Src: AddrUnspec},
+		Err:   fierr.ENoMsg,
+	})
+}
+
 // describe is the completion of a peek.
 func (ep *Endpoint) describe(slot providers.Slot, opContext any) Entry {
 	msg := ep.core.Unexpected(slot)
