@@ -55,20 +55,31 @@ func (ep *Endpoint) sendAtOnce(o intercept.Op, p *path, state *peerState, buf []
 	if ep.cq.full() {
 		return fierr.Again
 	}
-	op := &ep.op
-	op.IOV[0], op.Dest, op.Tag, op.Data, op.Flags = iovOf(buf), p.addr, tag, data, uint64(flags&FlagRemoteCQData)
-	if err := ep.arriving.core.Inject(p.rail, op); err != nil {
+	ep.setAtOnce(p, buf, tag, data, flags)
+	if err := ep.arriving.core.Inject(p.rail, &ep.op); err != nil {
 		return ep.unsent(o, state, p, err)
 	}
+	ep.sentAtOnce(p, state, len(buf), tag, flags, opContext, quiet)
+	return nil
+}
+
+// setAtOnce describes a message that arrives in ep.op.
+func (ep *Endpoint) setAtOnce(p *path, buf []byte, tag, data uint64, flags Flags) {
+	op := &ep.op
+	op.IOV[0], op.Count, op.Dest, op.Tag, op.Data = iovOf(buf), 1, p.addr, tag, data
+	op.Flags, op.Slot = uint64(flags&FlagRemoteCQData), providers.NoSlot
+}
+
+// sentAtOnce notes that a rail has taken a message that arrives, which so is over.
+func (ep *Endpoint) sentAtOnce(p *path, state *peerState, size int, tag uint64, flags Flags, opContext any, quiet bool) {
 	state.refused = nil
 	p.up(state)
-	ep.countSend(p.rail, uint64(len(buf)), flags)
+	ep.countSend(p.rail, uint64(size), flags)
 	ep.poll.busy(p.rail)
 	if state.bell != nil {
 		state.bell.Ring()
 	}
 	ep.finish(p.rail, &Entry{Context: opContext, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
-	return nil
 }
 
 // countSend counts a tagged message that a rail took.

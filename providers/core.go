@@ -6,6 +6,9 @@ import "unsafe"
 // its send contexts.
 type Slot = uint32
 
+// NoSlot is the Slot of a message that needs none (Injector).
+const NoSlot = ^Slot(0)
+
 // NoAddr is the rail address of an unknown sender (FI_ADDR_UNSPEC).
 const NoAddr = ^uint64(0)
 
@@ -173,7 +176,7 @@ type Core interface {
 // completion, which makes sense over rails with Info.InjectArrives.
 type Injector interface {
 	// Inject sends the one buffer of op, of at most the rail's InjectSize bytes
-	// (fi_tinject(3), fi_tinjectdata(3)). It needs no Slot and no FlagInject.
+	// (fi_tinject(3), fi_tinjectdata(3)); its Slot is NoSlot, and it needs no FlagInject.
 	Inject(rail int, op *SendOp) error
 }
 
@@ -182,7 +185,8 @@ const BatchSize = 64
 
 // Batcher is implemented by Cores that take several messages in one call.
 type Batcher interface {
-	// Stage notes a message of one buffer, the i-th of a batch, for SendStaged.
+	// Stage notes a message of one buffer, the i-th of a batch, for SendStaged. One with
+	// NoSlot is sent as by Injector.
 	Stage(i int, op *SendOp)
 	// SendStaged hands the first n staged messages to a rail, in order, until it
 	// refuses one. It answers how many it took, and why not the next. The slots of

@@ -361,10 +361,14 @@ func (c *Core) Inject(rail int, op *providers.SendOp) error {
 
 // Stage implements [providers.Batcher].
 func (c *Core) Stage(i int, op *providers.SendOp) {
+	tx := uintptr(0)
+	if op.Slot != providers.NoSlot {
+		tx = uintptr(unsafe.Pointer(c.txAt(op.Slot)))
+	}
 	c.c.staged[i] = C.struct_gx_staged{
 		buf: C.uint64_t(uintptr(op.IOV[0].Base)), len: C.uint64_t(op.IOV[0].Len),
 		dest: C.uint64_t(op.Dest), tag: C.uint64_t(op.Tag), data: C.uint64_t(op.Data), flags: C.uint64_t(op.Flags),
-		tx: C.uint64_t(uintptr(unsafe.Pointer(c.txAt(op.Slot)))),
+		tx: C.uint64_t(tx),
 	}
 }
 

@@ -56,7 +56,8 @@ uint32_t gx_send_staged(uintptr_t to, uint32_t n)
 
 	core->refused = 0;
 	for (i = 0; i < n; i++, m++) {
-		core->refused = gx_send(to, m->buf, m->len, m->dest, m->tag, m->data, m->flags, m->tx);
+		core->refused = m->tx ? gx_send(to, m->buf, m->len, m->dest, m->tag, m->data, m->flags, m->tx) :
+			gx_inject(to, m->buf, m->len, m->dest, m->tag, m->data, m->flags & FI_REMOTE_CQ_DATA);
 		if (core->refused)
 			break;
 	}
