@@ -101,8 +101,8 @@ func FromEnv(lookup func(string) (string, bool)) (Env, error) {
 	}
 	env.LinksSet = read(EnvProvLinks, into(&env.Links, Parse))
 	read(EnvMultiRailSelection, into(&env.Selection, ParseSelection))
-	read(EnvDisableShm, into(&env.DisableShm, parseBool))
-	read(EnvDumpStats, into(&env.DumpStats, parseBool))
+	read(EnvDisableShm, into(&env.DisableShm, ParseBool))
+	read(EnvDumpStats, into(&env.DumpStats, ParseBool))
 	if len(errs) > 0 {
 		return Env{}, errors.Join(errs...)
 	}
@@ -116,7 +116,8 @@ func into[T any](to *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-func parseBool(s string) (bool, error) {
+// ParseBool reads a boolean as fi_provider(3) has it (FI_PARAM_BOOL).
+func ParseBool(s string) (bool, error) {
 	// No letter outside ASCII lowers to one of these, so this agrees with
 	// strcasecmp(3).
 	switch strings.ToLower(s) {

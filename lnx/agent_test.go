@@ -26,7 +26,7 @@ type order struct {
 	Blob   []byte    // insert
 	Addr   lnx.Addr  // send, recv, post
 	Msgs   []message // send, recv, post, collect
-	N      uint64    // await
+	N, Tag uint64    // await
 }
 
 // answer follows each order, when all of it is done.
@@ -86,7 +86,7 @@ func (a *acting) act(o order) (ans answer) {
 	case "exchange":
 		a.exchange(o.Addr, o.Msgs)
 	case "await":
-		a.await(o.N)
+		a.await(o.N, o.Tag)
 	default:
 		require.Fail(a.c, "unknown order", o.Do)
 	}

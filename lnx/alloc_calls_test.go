@@ -15,7 +15,7 @@ import (
 )
 
 // allocLinks are the links whose calls must not allocate.
-var allocLinks = []string{"shm", "tcp:lo", "shm+tcp:lo"}
+var allocLinks = []string{"shm", "tcp:lo", "shm+tcp:lo", "shm direct", "tcp:lo direct"}
 
 // calls are all spellings of a send of one message, and of its receive.
 type calls struct {
@@ -71,7 +71,7 @@ func TestNoAllocationInAnyCall(t *testing.T) {
 	for _, links := range allocLinks {
 		for _, size := range []int{8, 5000, 100_000} {
 			t.Run(fmt.Sprintf("%s/size=%d", links, size), func(t *testing.T) {
-				opts := choice{Links: links}.options()
+				opts := choose(links).options()
 				l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
 				l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
 				spelled := l.spell(size)
@@ -118,7 +118,7 @@ func TestNoAllocationInBlockingCalls(t *testing.T) {
 	for _, links := range allocLinks {
 		for _, size := range []int{0, 8, 4096, 5000, 100_000} {
 			t.Run(fmt.Sprintf("%s/size=%d", links, size), func(t *testing.T) {
-				opts := choice{Links: links}.options()
+				opts := choose(links).options()
 				a, b := newNode(t, opts), openNode(t, opts)
 				toB, toA := a.insert(b.ep.Name()), b.insert(a.ep.Name())
 				ctx := context.Background()

@@ -299,7 +299,7 @@ func TestAtomicFetchAddConcurrent(t *testing.T) {
 type celsius float64
 
 func TestAtomicValues(t *testing.T) {
-	onAtomicLinks(t, func(t *testing.T, w *atomicWorld) {
+	values := func(t *testing.T, w *atomicWorld) {
 		ctx := w.ctx
 		is := func(want any, v any, err error) {
 			t.Helper()
@@ -358,7 +358,9 @@ func TestAtomicValues(t *testing.T) {
 		} {
 			require.Equal(t, c.want, c.got)
 		}
-	})
+	}
+	onAtomicLinks(t, values)
+	t.Run("shm direct", func(t *testing.T) { values(t, newAtomicWorld(t, Options{Links: "shm direct"}, 24<<10)) })
 }
 
 // A part of the memory, and memory that begins at an odd place.

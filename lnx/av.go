@@ -93,6 +93,9 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 	if err != nil {
 		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w", fierr.EHostUnreach, err)
 	}
+	if err := ep.onePath(common); err != nil {
+		return AddrUnspec, fmt.Errorf("AV.Insert: %v: %w", remote, err)
+	}
 	if ep.gone(remote, loc) {
 		return AddrUnspec, fmt.Errorf("AV.Insert: %v is an endpoint of this process that has closed: %w", remote, ErrPeerDead)
 	}
@@ -270,6 +273,9 @@ func (av *AV) Remove(addr Addr) error {
 		return unknownAddr("AV.Remove", addr)
 	}
 	ep.watch.remove(addr)
+	if ep.direct.core != nil {
+		ep.takeBackFrom(addr, fierr.ECanceled) // or they would take another's, at its address
+	}
 	err := ep.peers.Remove(peer.Addr(addr))
 	ep.farewell()
 	return err

@@ -30,7 +30,7 @@ func sendBatch(t *testing.T, a, b *node, msgs []lnx.Msg, flags lnx.Flags) {
 // Batches of all shapes arrive whole, once, and in order; many more than a provider
 // takes at once, so that batches are refused in the middle.
 func TestBatch(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		opts := c.options()
 		opts.MaxSends = 300
 		a, b := newNode(t, opts), newNode(t, c.options())

@@ -204,6 +204,9 @@ func what(o intercept.Op, call string, peer Addr, tag uint64) string {
 func (ep *Endpoint) withdraw(c *call, why error) error {
 	ep.lock()
 	if op := ep.waiting(c); op != nil {
+		if ep.direct.core != nil {
+			return ep.withdrawDirect(c, op, why)
+		}
 		ep.unpost(c.slot, op)
 		op.pin.Unpin()
 		ep.hooks.withdrawn(op.ctx)
@@ -214,10 +217,16 @@ func (ep *Endpoint) withdraw(c *call, why error) error {
 		return why
 	}
 	ep.mu.Unlock()
-	for !c.over.Load() { // whatever await says: the buffer is not the caller's yet
+	ep.waitFor(c)
+	return nil
+}
+
+// waitFor waits for the end of a call, whatever await says: the buffer is not the
+// caller's yet.
+func (ep *Endpoint) waitFor(c *call) {
+	for !c.over.Load() {
 		_ = ep.await(context.Background(), &c.waiter, c.over.Load)
 	}
-	return nil
 }
 
 // waiting answers the receive of a call that waits for a message, under the lock.
@@ -275,6 +284,9 @@ func (f *Future) Cancel() bool {
 	defer ep.mu.Unlock()
 	if ep.waiting(f.c) == nil {
 		return false
+	}
+	if ep.direct.core != nil {
+		return ep.cancelCall(f.c)
 	}
 	ep.cancel(f.c.slot, fierr.ECanceled)
 	return true

@@ -14,7 +14,7 @@ import (
 // A canceled receive ends once, with ECANCELED, and the message that it would have
 // got goes to the next.
 func TestCancel(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		for i, size := range []int{8, 5000, 1 << 20} {
 			var posted []*pending
@@ -48,7 +48,7 @@ func TestCancel(t *testing.T) {
 // Contexts end blocking receives, at any moment relative to the message, and no
 // message is lost: what one receive does not take the next one does.
 func TestRecvContext(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		for _, size := range []int{8, 5000, 1 << 20} {
 			const count = 40
@@ -81,7 +81,7 @@ func TestRecvContext(t *testing.T) {
 
 // Futures: canceled or met, never both.
 func TestFuture(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
@@ -132,14 +132,14 @@ func TestFuture(t *testing.T) {
 func TestSendContext(t *testing.T) {
 	onLinks(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
-		a.Put(order{Do: "await", N: 1})
+		a.Put(order{Do: "await", N: 1, Tag: 9})
 		n.send(toA, message{Size: 1, Tag: 9}) // connects
 		n.during(a)
 		ctx, cancel := context.WithCancel(t.Context())
 		big := payload(1, 4<<20)
 		errc := make(chan error, 1)
 		go func() { errc <- n.ep.Send(ctx, toA, 1, big) }()
-		a.do(order{Do: "await", N: 2}) // it is with the peer now, and nobody receives it
+		a.do(order{Do: "await", N: 2, Tag: 1}) // it is with the peer now, and nobody receives it
 		cancel()
 		err := inTime(t, func() error { return <-errc })
 		require.ErrorIs(t, err, context.Canceled)
@@ -164,7 +164,7 @@ func TestSendContext(t *testing.T) {
 // Receives whose contexts have ended, waiting or about to, are no longer posted, and
 // their buffers stay as they are when messages come that would have matched.
 func TestRecvContextLeavesNothingPosted(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		const most, callers, rounds = 4, 3, 50
 		opts := c.options()
 		opts.MaxPosted = most

@@ -45,7 +45,7 @@ func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info) error {
 	if len(infos) > 0 || more == 0 {
 		return nil
 	}
-	all, err := getinfo(nil, traits, 0)
+	all, err := getinfo(nil, traits, 0, f.direct)
 	if err != nil || len(all) == 0 {
 		return err // it has no device
 	}
@@ -54,7 +54,7 @@ func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info) error {
 		if more&bit == 0 {
 			continue
 		}
-		some, err := getinfo(nil, traits, bit)
+		some, err := getinfo(nil, traits, bit, f.direct)
 		if err != nil {
 			return err
 		}

@@ -55,8 +55,11 @@ func (c *consumers) ofEndpoint() ([]*intercept.Hooks, error) {
 }
 
 // getinfo asks a provider for what it has, through the hooks.
-func getinfo(hooks []*intercept.Hooks, traits providers.Traits, caps Caps) ([]*ofi.Info, error) {
+func getinfo(hooks []*intercept.Hooks, traits providers.Traits, caps Caps, direct bool) ([]*ofi.Info, error) {
 	hints := ofi.Hints(traits)
+	if direct {
+		hints = ofi.DirectHints(traits)
+	}
 	hints.Caps |= fiinfo.Caps(caps)
 	if len(hooks) == 0 {
 		return ofi.Discover(traits, hints)

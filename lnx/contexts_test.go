@@ -36,7 +36,7 @@ func TestUncomparableContexts(t *testing.T) {
 	for range comparable {
 		n.send(self, message{Size: 1, Tag: 2})
 	}
-	n.await(uint64(len(comparable)))
+	n.await(uint64(len(comparable)), 2)
 	for _, c := range comparable {
 		require.NoError(t, peek(c, lnx.FlagPeek|lnx.FlagClaim), "%#v", c)
 		require.ErrorIs(t, peek(c, lnx.FlagPeek|lnx.FlagClaim), fierr.EBusy, "%#v", c)

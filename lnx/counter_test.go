@@ -25,7 +25,7 @@ func openCounter(t *testing.T, ep *Endpoint, events Events) *Counter {
 // Every send and receive counts once, whatever its form and rail: plain, vectored,
 // injected, quiet, blocking, expected or not, small or large.
 func TestCounterCounts(t *testing.T) {
-	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo"} {
+	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo", "shm direct", "tcp:lo direct"} {
 		t.Run(links, func(t *testing.T) {
 			a, b, toB, toA := connected(t, Options{Links: links})
 			ctx, cancel := context.WithTimeout(t.Context(), pairLimit)
@@ -119,23 +119,27 @@ func TestCounterErrors(t *testing.T) {
 
 // Peeks, claims and discards move nothing; receiving what was claimed does.
 func TestCounterPeeks(t *testing.T) {
-	a, b, toB, toA := connected(t, Options{Links: "shm"})
-	recvs := openCounter(t, b, EventRecv)
-	ctx := t.Context()
-	require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1}, FlagPeek)) // ENOMSG
-	require.NoError(t, a.Send(ctx, toB, 1, []byte("12")))
-	require.NoError(t, a.Send(ctx, toB, 1, []byte("34")))
-	require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1}, FlagPeek|FlagDiscard))
-	require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1, Context: 5}, FlagPeek|FlagClaim))
-	require.Zero(t, recvs.Read())
-	require.Zero(t, recvs.ReadErr())
-	require.NoError(t, b.TRecvMsg(&Msg{IOV: [][]byte{make([]byte, 2)}, Context: 5}, FlagClaim))
-	require.NoError(t, recvs.Wait(ctx, 1))
-	require.NoError(t, a.Send(ctx, toB, 1, nil))
-	require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1, Context: 5}, FlagPeek|FlagClaim))
-	require.NoError(t, b.TRecvMsg(&Msg{Context: 5}, FlagClaim|FlagDiscard))
-	require.EqualValues(t, 1, recvs.Read())
-	require.Zero(t, recvs.ReadErr())
+	for _, links := range []string{"shm", "shm direct"} {
+		t.Run(links, func(t *testing.T) {
+			a, b, toB, toA := connected(t, Options{Links: links})
+			recvs := openCounter(t, b, EventRecv)
+			ctx := t.Context()
+			require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1}, FlagPeek)) // ENOMSG
+			require.NoError(t, a.Send(ctx, toB, 1, []byte("12")))
+			require.NoError(t, a.Send(ctx, toB, 1, []byte("34")))
+			require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1}, FlagPeek|FlagDiscard))
+			require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1, Context: 5}, FlagPeek|FlagClaim))
+			require.Zero(t, recvs.Read())
+			require.Zero(t, recvs.ReadErr())
+			require.NoError(t, b.TRecvMsg(&Msg{IOV: [][]byte{make([]byte, 2)}, Context: 5}, FlagClaim))
+			require.NoError(t, recvs.Wait(ctx, 1))
+			require.NoError(t, a.Send(ctx, toB, 1, nil))
+			require.NoError(t, b.TRecvMsg(&Msg{Addr: toA, Tag: 1, Context: 5}, FlagPeek|FlagClaim))
+			require.NoError(t, b.TRecvMsg(&Msg{Context: 5}, FlagClaim|FlagDiscard))
+			require.EqualValues(t, 1, recvs.Read())
+			require.Zero(t, recvs.ReadErr())
+		})
+	}
 }
 
 // Set, SetErr, Add and AddErr change the numbers and end waits.

@@ -15,6 +15,7 @@ import (
 	"golnx/providers/fierr"
 	"golnx/providers/ofi"
 	"golnx/rail"
+	"golnx/rail/intercept"
 	"golnx/srq"
 	"golnx/suq"
 )
@@ -78,7 +79,8 @@ type Endpoint struct {
 	probing int
 	rma     *rmaState // nil without CapRMA
 	bells   bells
-	hooks   *hooked     // nil without consumers
+	hooks   *hooked // nil without consumers
+	direct  directMode
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
 
@@ -109,6 +111,7 @@ func openCore(link *Link, owner providers.Owner) (providers.Core, error) {
 		MaxRx:  link.set.MaxPosted + link.set.MaxUnexpected,
 		MaxTx:  link.set.MaxSends,
 		AVSize: link.set.Peers,
+		Direct: link.set.Direct,
 	}
 	ep := endpointOf(owner)
 	if ep.hooks != nil {
@@ -171,6 +174,9 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 
 // start finishes what needs the opened rails.
 func (ep *Endpoint) start() error {
+	if err := ep.openDirect(); err != nil {
+		return err
+	}
 	rails := ep.core.Rails()
 	ep.byRail = make([][]*peerState, len(rails))
 	if c, ok := ep.core.(providers.Laner); ok {
@@ -272,6 +278,7 @@ func (ep *Endpoint) Close() error {
 		ep.dumpStats()
 	}
 	ended := ep.closeRMA()
+	ep.dropWaiting()
 	err := ep.core.Close()
 	ep.abandonAll(err == nil)
 	for p := range ep.peers.All() {
@@ -324,6 +331,17 @@ func (ep *Endpoint) dumpStats() {
 func (ep *Endpoint) check() error {
 	if ep.closed.Load() {
 		return ErrClosed
+	}
+	return nil
+}
+
+// allowed is the first thing that operations on messages do.
+func (ep *Endpoint) allowed(o intercept.Op) error {
+	if err := ep.check(); err != nil {
+		return err
+	}
+	if ep.direct.core != nil && untagged(o) {
+		return ep.noUntagged(o)
 	}
 	return nil
 }

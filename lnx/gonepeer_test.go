@@ -104,7 +104,7 @@ var closesFirst = twoproc.NewRole("closes first", func(c *twoproc.Child) {
 	for i, m := range msgs {
 		p := &pending{buf: payload(m.Seed, m.Size)}
 		a.until(func() bool { n.poll(); return a.startOnce(toN, m, p) == nil })
-		a.until(func() bool { n.poll(); return n.unexpected() == uint64(i+1) })
+		a.until(func() bool { n.poll(); return n.waits(uint64(i+1), m.Tag) })
 	}
 	n.claimLeft(all, toA)
 	require.NoError(c, a.ep.Close())
@@ -116,7 +116,7 @@ var closesFirst = twoproc.NewRole("closes first", func(c *twoproc.Child) {
 
 // Messages that wait when their sender closes are received whole or not at all.
 func TestUnexpectedOfClosedPeer(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		p := closesFirst.Start(t, limit)
 		p.Put(c)
 		var whole int
@@ -129,11 +129,11 @@ func TestUnexpectedOfClosedPeer(t *testing.T) {
 
 // So are those of a process that is killed.
 func TestUnexpectedOfKilledPeer(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		all, msgs := leftBehind()
 		a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
-		n.await(uint64(len(msgs)))
+		n.await(uint64(len(msgs)), msgs[len(msgs)-1].Tag)
 		n.claimLeft(all, toA)
 		a.Kill()
 		n.untilDead(toA)

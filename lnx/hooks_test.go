@@ -281,7 +281,7 @@ func TestHookCallsNextTwice(t *testing.T) {
 // Consumers chain in order, see what the operation really is, and each finds the context
 // that it put in; the application sees its own. Blocked calls and injects count too.
 func TestHooksChain(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		type mark struct {
 			name  string
 			under any

@@ -14,7 +14,7 @@ import (
 
 // A full CQ refuses operations and loses nothing.
 func TestCQFull(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		const size, count = 8, 50
 		opts := c.options()
 		opts.CQSize = size
@@ -158,7 +158,7 @@ func TestMaxSends(t *testing.T) {
 // A full CQ refuses claims as well: what is claimed stays so, and what is not is there
 // still, until there is room.
 func TestCQFullKeepsClaims(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		const size = 3
 		opts := c.options()
 		opts.CQSize = size
@@ -173,7 +173,7 @@ func TestCQFullKeepsClaims(t *testing.T) {
 				n.finish(p)
 			}
 		}
-		n.await(uint64(len(msgs)))
+		n.await(uint64(len(msgs)), msgs[len(msgs)-1].Tag)
 		claims := []*pending{{}, {}}
 		for _, claim := range claims {
 			n.recvMsg(&lnx.Msg{Addr: self, Tag: 1, Context: claim}, lnx.FlagPeek|lnx.FlagClaim)

@@ -58,6 +58,9 @@ type Link struct {
 	set   settings
 }
 
+// Direct says that the link was asked for in direct mode (Options.Direct).
+func (l *Link) Direct() bool { return l.set.Direct }
+
 // Links answers every link of the spec that can be opened here, as fi_getinfo(3)
 // does for provider lnx, and says what of the spec is missing and why. A link
 // is offered whole or not at all. If none can be opened the error wraps
@@ -71,7 +74,10 @@ func Links(opts Options) (*Listing, error) {
 		return &Listing{}, fmt.Errorf("%w: set %s, as in %s='shm+tcp', or Options.Links", ErrNoLinks, linkspec.EnvProvLinks, linkspec.EnvProvLinks)
 	}
 	set.warnAliases()
-	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.consumers.ofLinks(), caps: set.Caps}
+	if set.Direct {
+		ofi.MatchInProvider()
+	}
+	finder := finder{known: map[string][]*ofi.Info{}, hooks: set.consumers.ofLinks(), caps: set.Caps, direct: set.Direct}
 	listing := &Listing{}
 	var errs []error
 	for _, spec := range set.spec {
@@ -92,16 +98,17 @@ func Links(opts Options) (*Listing, error) {
 
 // finder asks libfabric once for each provider.
 type finder struct {
-	known map[string][]*ofi.Info
-	hooks []*intercept.Hooks
-	caps  Caps
+	known  map[string][]*ofi.Info
+	hooks  []*intercept.Hooks
+	caps   Caps
+	direct bool
 }
 
 func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
 	if infos, ok := f.known[traits.Name]; ok {
 		return infos, nil
 	}
-	infos, err := getinfo(f.hooks, traits, f.caps)
+	infos, err := getinfo(f.hooks, traits, f.caps, f.direct)
 	if err == nil {
 		err = f.lacking(traits, infos)
 	}
@@ -160,6 +167,9 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 	if len(link.infos) == 0 {
 		return nil, left, errors.New("nothing of it is left")
 	}
+	if err := set.checkDirect(link.Rails); err != nil {
+		return nil, left, err
+	}
 	if len(link.infos) > providers.MaxRails {
 		return nil, left, fmt.Errorf("it has %d domains: at most %d can be linked, so name those you want", len(link.infos), providers.MaxRails)
 	}
@@ -184,6 +194,9 @@ func canonical(provider string, domains []string) linkspec.Member {
 // provider finds the traits of a name in a spec.
 func (f *finder) provider(name string) (providers.Traits, error) {
 	traits, ok := providers.Lookup(name)
+	if ok && f.direct {
+		return directTraits(traits, name)
+	}
 	if ok {
 		return traits, nil
 	}

@@ -157,13 +157,14 @@ func (ep *Endpoint) closeViews() error {
 }
 
 // answerLocal does what an endpoint of this process, whose lock is held, has asked of this
-// one's memory. shm reads the answer in this one's region, which is about to go.
+// one's memory, and takes the messages that wait here. shm reads the answer in this one's
+// region, which is about to go.
 func (ep *Endpoint) answerLocal() {
-	if ep.rma == nil {
-		return
-	}
 	ep.lock()
-	ep.takeLocal()
+	if ep.rma != nil {
+		ep.takeLocal()
+	}
+	ep.dropWaiting()
 	ep.mu.Unlock()
 }
 

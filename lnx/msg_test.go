@@ -59,7 +59,7 @@ func TestMsgSizes(t *testing.T) {
 			check(t, r, m, toA)
 			a.Put(order{Do: "send", Addr: toN, Msgs: one})
 			seen[1]++
-			n.await(seen[1])
+			n.await(seen[1], 0)
 			check(t, n.mrecv(m, toA), m, toA)
 			a.sent(t)
 		}
@@ -381,7 +381,7 @@ func TestMsgDeadPeer(t *testing.T) {
 	n, a, toA, toN := meet(t, c)
 	m := message{Size: 8, Untagged: true, Seed: 1}
 	a.Put(order{Do: "send", Addr: toN, Msgs: []message{m, m}})
-	n.await(2)
+	n.await(2, 0)
 	a.sent(t)
 	first := &pending{buf: make([]byte, 8)}
 	require.NoError(t, n.ep.MRecvMsg(&lnx.Msg{IOV: [][]byte{first.buf}, Addr: toA, Context: first}, lnx.FlagMultiRecv|lnx.FlagCompletion))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,21 +26,40 @@ const limit = 20 * time.Second
 type choice struct {
 	Links      string
 	DisableShm bool
+	Direct     bool
 }
 
 func (c choice) String() string {
 	if c.DisableShm {
 		return c.Links + " without shm"
 	}
+	if c.Direct {
+		return c.Links + " direct"
+	}
 	return c.Links
 }
 
 func (c choice) options() lnx.Options {
-	return lnx.Options{Links: c.Links, DisableShm: c.DisableShm, Lookup: noEnv}
+	return lnx.Options{Links: c.Links, DisableShm: c.DisableShm, Direct: c.Direct, Lookup: noEnv}
+}
+
+// choose reads what String wrote of a choice.
+func choose(s string) choice {
+	links, direct := strings.CutSuffix(s, " direct")
+	return choice{Links: links, Direct: direct}
 }
 
 // choices are the links of tests that should hold on all of them.
 var choices = []choice{{Links: "shm"}, {Links: "tcp:lo"}, {Links: "shm+tcp:lo"}, {Links: "shm+tcp:lo", DisableShm: true}}
+
+// onMatchers runs a test on each link, and in direct mode over each rail. It is for what
+// matching decides: all else is the same in direct mode, and tried there once.
+func onMatchers(t *testing.T, f func(t *testing.T, c choice)) {
+	onLinks(t, f)
+	for _, c := range []choice{{Links: "shm", Direct: true}, {Links: "tcp:lo", Direct: true}} {
+		t.Run(c.String(), func(t *testing.T) { f(t, c) })
+	}
+}
 
 // onLinks runs a test on each link.
 func onLinks(t *testing.T, f func(t *testing.T, c choice)) {
@@ -278,10 +298,25 @@ func (n *node) unexpected() (sum uint64) {
 	return sum
 }
 
-// await drives the endpoint until so many unexpected messages have come in all.
-func (n *node) await(unexpected uint64) {
-	n.until(func() bool { return n.unexpected() >= unexpected })
-	require.Equal(n.t, unexpected, n.unexpected())
+// await drives the endpoint until so many unexpected messages have come in all, the
+// last one with a tag.
+func (n *node) await(unexpected, last uint64) {
+	n.until(func() bool { return n.waits(unexpected, last) })
+	if !n.ep.Link().Direct() {
+		require.Equal(n.t, unexpected, n.unexpected())
+	}
+}
+
+// waits tells whether they have come. In direct mode nobody counts them: the last one
+// is looked for.
+func (n *node) waits(unexpected, last uint64) bool {
+	if !n.ep.Link().Direct() {
+		return n.unexpected() >= unexpected
+	}
+	p := &pending{}
+	require.NoError(n.t, n.ep.TRecvMsg(&lnx.Msg{Addr: lnx.AddrUnspec, Tag: last, Context: p}, lnx.FlagPeek))
+	n.finish(p)
+	return p.err == nil
 }
 
 // check asserts that a receive got the whole message.

@@ -16,9 +16,9 @@ import (
 )
 
 func TestOptions(t *testing.T) {
-	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo"} {
+	for _, links := range []string{"shm", "tcp:lo", "shm+tcp:lo", "shm direct", "tcp:lo direct"} {
 		t.Run(links, func(t *testing.T) {
-			l, err := Links(Options{Links: links, Lookup: env(nil), Settings: []Setting{OptMinMultiRecv.To(1000)}})
+			l, err := Links(directly(Options{Links: links, Lookup: env(nil), Settings: []Setting{OptMinMultiRecv.To(1000)}}))
 			require.NoError(t, err)
 			ep, err := Open(l.Links[0])
 			require.NoError(t, err)

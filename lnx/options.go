@@ -25,6 +25,32 @@ type Options struct {
 	// endpoint closes, as FI_LNX_DUMP_STATS does.
 	DumpStats bool
 
+	// Direct leaves matching to the provider, in hardware where it can, as LNX_DIRECT=1
+	// does. It takes a link of one rail, without the shared queues; "tcp" then is native
+	// tcp, without ofi_rxm, and both ends need Direct over it. Memory of peers, counters,
+	// options of endpoints, hooks and recordings are the same. What differs:
+	//
+	//   - Which receive takes a message the provider says, and keeps what is unexpected:
+	//     MaxUnexpected and MaxUnexpectedBytes mean nothing, and Stats counts all
+	//     messages as expected.
+	//   - A peek from any sender does not say who sent the message (AddrUnspec). Where a
+	//     provider cannot peek, claim or discard the error is ErrNotSupported.
+	//   - Cancel answers nil for a receive that a message has met, too, which completes
+	//     then. Future.Cancel answers false while the provider has not decided.
+	//   - A receive from a peer that has ended, and AV.Remove of one that receives are
+	//     posted from, end in the CQ, with EHOSTDOWN and ECANCELED.
+	//   - A transfer over shm of a peer that is killed in its midst fails the receives
+	//     from that peer only; one from any sender that it met stays. ErrRailBroken is
+	//     not reported.
+	//   - Over shm and tcp a link takes one buffer less in a call, and messages of up to
+	//     4 GiB: what does not fit into a receive is received aside.
+	//   - tcp receives from a sender that it does not know one message at a time, and has
+	//     no atomics.
+	//   - There are no untagged messages: their calls answer ErrNotSupported.
+	//   - ofi_rxm 2.1 is refused, since it crashes when a sender goes whose messages wait.
+	//   - cxi matches in software if the process used libfabric before without Direct.
+	Direct bool
+
 	// ProviderAlias and DomainAlias let a spec for hardware run without it: a
 	// provider or domain of the spec that is a key stands for the value, as
 	// "cxi": "tcp;ofi_rxm" and "cxi0": "lo". Nil takes LNX_PROVIDER_ALIAS and
@@ -124,6 +150,9 @@ func (o Options) resolve() (settings, error) {
 	s.DisableShm = s.DisableShm || env.DisableShm
 	s.DumpStats = s.DumpStats || env.DumpStats
 	if err := s.setAliases(); err != nil {
+		return s, err
+	}
+	if err := s.setDirect(); err != nil {
 		return s, err
 	}
 	if err := s.setDefaults(); err != nil {

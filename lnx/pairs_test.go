@@ -3,6 +3,7 @@ package lnx
 import (
 	"context"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,9 +18,15 @@ const pairLimit = 20 * time.Second
 func connected(t *testing.T, opts Options) (a, b *Endpoint, toB, toA Addr) {
 	t.Helper()
 	opts.Lookup = env(nil)
-	a, b, toB, toA = pair(t, opts)
+	a, b, toB, toA = pair(t, directly(opts))
 	connect(t, a, b)
 	return a, b, toB, toA
+}
+
+// directly reads links of tests, which end in " direct" for direct mode.
+func directly(opts Options) Options {
+	opts.Links, opts.Direct = strings.CutSuffix(opts.Links, " direct")
+	return opts
 }
 
 // another opens one more endpoint on b's link, connected with b.
@@ -57,6 +64,13 @@ func connect(t *testing.T, a, b *Endpoint) (toB, toA Addr) {
 // onRails runs a test on each kind of rail.
 func onRails(t *testing.T, f func(t *testing.T, links string)) {
 	for _, links := range []string{"shm", "tcp:lo"} {
+		t.Run(links, func(t *testing.T) { f(t, links) })
+	}
+}
+
+// onDirect runs a test on each rail in direct mode.
+func onDirect(t *testing.T, f func(t *testing.T, links string)) {
+	for _, links := range []string{"shm direct", "tcp:lo direct"} {
 		t.Run(links, func(t *testing.T) { f(t, links) })
 	}
 }

@@ -12,7 +12,7 @@ import (
 // A peek of any kind that finds no message answers ENOMSG, claims and drops nothing,
 // and the messages which it passed over are received whole.
 func TestPeekMisses(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		self := n.insert(n.ep.Name())
 		peeks := []lnx.Flags{lnx.FlagPeek, lnx.FlagPeek | lnx.FlagClaim, lnx.FlagPeek | lnx.FlagDiscard, lnx.FlagPeek | lnx.FlagClaim | lnx.FlagCompletion}
@@ -34,7 +34,7 @@ func TestPeekMisses(t *testing.T) {
 			m := message{Size: size, Tag: 0x10, Seed: uint64(i)}
 			a.Put(order{Do: "send", Addr: toN, Msgs: []message{m}})
 			seen++
-			n.await(seen)
+			n.await(seen, 0x10)
 			miss(lnx.AddrUnspec, 0x11, 0, "another tag")
 			miss(toA, 0x30, 0xf, "another tag under the mask")
 			miss(self, 0x10, 0, "another source")

@@ -26,7 +26,7 @@ func renewed(p *pending, size int) *pending {
 // What a peek says is what a receive then gets; what it claims or discards nobody
 // else gets. Sizes are around the providers' protocols.
 func TestPeek(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		seen := uint64(0)
 		for _, size := range []int{0, 10, 4000, 9000, 100_000, 1 << 20} {
@@ -37,10 +37,14 @@ func TestPeek(t *testing.T) {
 				{Size: size, Tag: 0x13, Seed: 4},
 				{Size: size, Tag: 0x14, Seed: 5},
 			}
+			source := toA
+			if c.Direct { // who sent it a peek from anybody does not say
+				source = lnx.AddrUnspec
+			}
 			peeked := func(p *pending, m message) {
 				t.Helper()
 				require.Nil(t, p.err)
-				require.Equal(t, []any{m.Size, m.Tag, toA}, []any{p.entry.Len, p.entry.Tag, p.entry.Src})
+				require.Equal(t, []any{m.Size, m.Tag, source}, []any{p.entry.Len, p.entry.Tag, p.entry.Src})
 				if m.HasData {
 					require.NotZero(t, p.entry.Flags&lnx.FlagRemoteCQData)
 					require.Equal(t, m.Data, p.entry.Data)
@@ -54,7 +58,7 @@ func TestPeek(t *testing.T) {
 
 			a.Put(order{Do: "send", Addr: toN, Msgs: msgs})
 			seen += uint64(len(msgs))
-			n.await(seen)
+			n.await(seen, 0x14)
 			peeked(n.recvMsg(any(&pending{}), lnx.FlagPeek), msgs[0])
 			peeked(n.recvMsg(any(&pending{}), lnx.FlagPeek|lnx.FlagCompletion), msgs[0])
 			nothing = n.recvMsg(&lnx.Msg{Addr: toA, Tag: 0x20, Context: &pending{}}, lnx.FlagPeek)
@@ -92,12 +96,12 @@ func TestPeek(t *testing.T) {
 
 // A claimed message that is longer than the buffers is truncated as any other.
 func TestClaimTruncated(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		for i, size := range []int{2, 4096, 5000, 1 << 20} {
 			m := message{Size: size, Tag: 1, Seed: uint64(i)}
 			a.Put(order{Do: "send", Addr: toN, Msgs: []message{m}})
-			n.await(uint64(i) + 1)
+			n.await(uint64(i)+1, m.Tag)
 			p := &pending{}
 			n.recvMsg(&lnx.Msg{Addr: toA, Tag: 1, Context: p}, lnx.FlagPeek|lnx.FlagClaim)
 			renewed(p, size-1)
@@ -111,7 +115,7 @@ func TestClaimTruncated(t *testing.T) {
 
 // Without FlagCompletion only failures are reported.
 func TestSelectiveCompletion(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		sent := []message{{Size: 5000, Tag: 1, Seed: 1}, {Size: 5000, Tag: 2, Seed: 2}}
 		a.do(order{Do: "post", Addr: toN, Msgs: sent})

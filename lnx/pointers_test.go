@@ -71,7 +71,7 @@ func (n *node) moveBetween(self lnx.Addr, m message, expected bool, post func(*p
 	}
 	n.until(func() bool { return n.startOnce(self, m, s) == nil })
 	if !expected {
-		n.until(func() bool { return n.unexpected() == before+1 })
+		n.await(before+1, m.Tag)
 		require.NoError(n.t, post(r), what)
 	}
 	n.finish(s, r)
@@ -85,7 +85,7 @@ func (n *node) moveBetween(self lnx.Addr, m message, expected bool, post func(*p
 // Buffers may be parts of objects with pointers, in every kind of call and of any
 // size, and the objects' other parts stay as they are.
 func TestBuffersInObjectsWithPointers(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		p := pointered.Start(t, limit)
 		p.Put(c)
 		var done int

@@ -94,6 +94,7 @@ func (ep *Endpoint) forget(closing *Endpoint) {
 			local := ep.link.Rails[p.rail].NodeLocal
 			if local {
 				ep.dropUnfinished(p.rail, p.addr)
+				ep.dropOf(p.rail, p.addr)
 			}
 			if local && ep.core.Remove(p.rail, p.addr) != nil {
 				ep.stats[p.rail].Error()
@@ -117,6 +118,7 @@ func (ep *Endpoint) forgetStranger(closing *Endpoint) {
 			}
 			addr, err := ep.core.Insert(r, l.Addr)
 			if err == nil {
+				ep.dropOf(r, addr)
 				err = ep.core.Remove(r, addr)
 			}
 			if err != nil {

@@ -69,6 +69,9 @@ func (ep *Endpoint) upkeep() {
 	if len(ep.starting) > 0 {
 		ep.restart()
 	}
+	if len(ep.direct.drops) > 0 {
+		ep.dropRest()
+	}
 	if ep.probing > 0 {
 		ep.probeShm()
 	}
@@ -172,6 +175,10 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 
 func (ep *Endpoint) received(c *providers.Completion) {
 	op := ep.rx.at(c.Slot)
+	if ep.direct.core != nil {
+		ep.matched(c, op)
+		return
+	}
 	if op.fetch == fetching {
 		ep.wasFetched(c, op)
 		return

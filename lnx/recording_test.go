@@ -47,7 +47,7 @@ func rows[T any](t *testing.T, open func(string) (*timer.Reader[T], error), path
 
 // Every send is a row, on the rail that it took, and the program notices nothing.
 func TestRecordedOperations(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		dir := t.TempDir()
 		opts := recordingIn(dir, c, "RANK", "7")
 		ended := 0
@@ -111,7 +111,7 @@ func TestRecordedOperations(t *testing.T) {
 			require.Equal(t, endpoints[0].ID, l.Endpoint)
 			require.Equal(t, endpoints[0].Address, l.LocalAddr)
 			require.Equal(t, endpoints[1].Address, l.RemoteAddr)
-			nic := map[string]string{"shm": "shm", "tcp;ofi_rxm": "lo"}[l.Provider]
+			nic := map[string]string{"shm": "shm", "tcp;ofi_rxm": "lo", "tcp": "lo"}[l.Provider]
 			require.Equal(t, []string{nic, nic}, []string{l.LocalNIC, l.RemoteNIC})
 		}
 		require.Equal(t, want, got)

@@ -86,6 +86,9 @@ func (ep *Endpoint) post(o intercept.Op, iov [][]byte, from Addr, tag, ignore ui
 	if err := ep.checkRecv(o, iov, from); err != nil {
 		return err
 	}
+	if ep.direct.core != nil {
+		return ep.postDirect(iov, from, tag, ignore, opContext, quiet)
+	}
 	ep.settle()
 	if slot, ok := ep.suq.Match(uint64(from), tag, ignore); ok {
 		op := ep.rx.at(slot)
@@ -146,7 +149,7 @@ func (ep *Endpoint) canHear(from Addr) error {
 }
 
 func (ep *Endpoint) checkRecv(o intercept.Op, iov [][]byte, from Addr) error {
-	if err := ep.check(); err != nil {
+	if err := ep.allowed(o); err != nil {
 		return err
 	}
 	if from != AddrUnspec && ep.peerOf(from) == nil {
@@ -234,14 +237,14 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 		}
 	}
 	ep.takeAll()
+	if ep.direct.core != nil {
+		return ep.peekDirect(m, flags)
+	}
 	ep.peeking(true) // which counters leave out
 	defer ep.peeking(false)
 	slot, ok := ep.suq.Peek(uint64(m.Addr), m.Tag, m.Ignore)
 	if !ok {
-		ep.fail(-1, ErrEntry{
-			Entry: Entry{Context: m.Context, Flags: FlagTagged | FlagRecv, Tag: m.Tag, Src: AddrUnspec},
-			Err:   fierr.ENoMsg,
-		})
+		ep.noMessage(m.Context, m.Tag)
 		return nil
 	}
 	entry, r := ep.describe(slot, m.Context), int(ep.rx.at(slot).rail)
@@ -257,6 +260,14 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 	}
 	ep.finish(r, &entry, false)
 	return nil
+}
+
+// noMessage is the answer to a peek that found none.
+func (ep *Endpoint) noMessage(opContext any, tag uint64) {
+	ep.fail(-1, ErrEntry{
+		Entry: Entry{Context: opContext, Flags: FlagTagged | FlagRecv, Tag: tag, Src: AddrUnspec},
+		Err:   fierr.ENoMsg,
+	})
 }
 
 // describe is the completion of a peek.
@@ -310,6 +321,9 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 	if i < 0 {
 		return fmt.Errorf("TRecvMsg: Context has claimed no message: peek with FlagPeek|FlagClaim first: %w", fierr.EInval)
 	}
+	if ep.direct.core != nil {
+		return ep.claimedDirect(i, m, flags, quiet)
+	}
 	slot := ep.claims[i]
 	ep.claims = append(ep.claims[:i], ep.claims[i+1:]...)
 	op := ep.rx.at(slot)
@@ -357,6 +371,9 @@ func (ep *Endpoint) Cancel(opContext any) error {
 	defer ep.mu.Unlock()
 	if err := ep.check(); err != nil {
 		return err
+	}
+	if ep.direct.core != nil {
+		return ep.cancelDirect(opContext)
 	}
 	for slot := range ep.allPosted() {
 		if same(ep.user(ep.rx.at(slot).ctx), opContext) {

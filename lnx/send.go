@@ -158,7 +158,7 @@ func (ep *Endpoint) send(o intercept.Op, iov [][]byte, to Addr, tag, data uint64
 // prepare describes a message in ep.op and takes a slot for it, or says why it cannot be
 // sent.
 func (ep *Endpoint) prepare(o intercept.Op, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) (*path, *txOp, error) {
-	if err := ep.check(); err != nil {
+	if err := ep.allowed(o); err != nil {
 		return nil, nil, err
 	}
 	state := ep.peerOf(to)

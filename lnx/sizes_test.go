@@ -35,7 +35,7 @@ func messagesOf(link *lnx.Link) (msgs []message) {
 // Every size arrives whole, over each link, from and to another process, whether
 // its receive was posted before or not.
 func TestSizes(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		seen := [2]uint64{}
 		for _, m := range messagesOf(n.ep.Link()) {
@@ -46,7 +46,7 @@ func TestSizes(t *testing.T) {
 			a.Put(order{Do: "collect", Addr: toN, Msgs: one})
 			n.send(toA, m)
 			n.during(a)
-			a.Put(order{Do: "await", N: seen[0] + 1})
+			a.Put(order{Do: "await", N: seen[0] + 1, Tag: m.Tag})
 			p, err := n.start(toA, m)
 			require.NoError(t, err)
 			n.during(a)
@@ -64,7 +64,7 @@ func TestSizes(t *testing.T) {
 			check(t, r, m, toA)
 			a.Put(order{Do: "send", Addr: toN, Msgs: one})
 			seen[1]++
-			n.await(seen[1])
+			n.await(seen[1], m.Tag)
 			check(t, n.recv(m.Size, toA, m.Tag, 0), m, toA)
 			a.sent(t)
 		}
@@ -72,7 +72,8 @@ func TestSizes(t *testing.T) {
 		for i, s := range n.ep.Stats() {
 			require.Zero(t, s.Errors, s)
 			if i == 0 {
-				require.NotZero(t, s.RxExpected*s.RxUnexpected*s.TSends, s)
+				require.NotZero(t, s.RxExpected*s.TSends, s)
+				require.Equal(t, c.Direct, s.RxUnexpected == 0, s)
 			} else {
 				require.Zero(t, s.RxExpected+s.RxUnexpected+s.TSends, "shm takes local traffic")
 			}

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"golnx/providers"
+	"golnx/providers/fierr"
 )
 
 // Go's half of the operations under way: C's half lies in the core's slabs,
@@ -20,6 +21,11 @@ const (
 	rxActive             // handed to its provider, which will complete it
 	rxStray              // a message on its way into the void
 	rxAbandoned          // its completion was reported; the provider still has it
+	// In direct mode, where the provider has all posted receives:
+	rxPeeking  // a peek is under way
+	rxClaiming // one that sets the message aside
+	rxDropping // one that drops it
+	rxDropped  // a claimed message on its way into the void, which is reported
 )
 
 type rxOp struct {
@@ -35,7 +41,11 @@ type rxOp struct {
 	rail   int8 // of a message
 	fetch  fetchState
 	quiet  bool // no completion unless it fails
-	msg    bool // untagged
+	big    bool // in direct mode: counted in Endpoint.active
+	// In direct mode: why the provider was asked for the receive back, and its age.
+	why fierr.Errno
+	age uint64
+	msg bool // untagged
 	// multi is set of a multi-receive, and of a message that goes into its buffer,
 	// at off.
 	multi *multiRecv

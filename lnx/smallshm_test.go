@@ -66,7 +66,7 @@ var smallShm = netns.NewRole("small shm", func(c *twoproc.Child) {
 			require.NoError(c, err)
 			sends = append(sends, p)
 		}
-		n.await(seen + uint64(len(msgs)))
+		n.await(seen+uint64(len(msgs)), msgs[len(msgs)-1].Tag)
 		for _, m := range msgs {
 			check(c, n.recv(m.Size, self, 1, 0), m, self)
 		}

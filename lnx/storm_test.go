@@ -153,7 +153,7 @@ func (s *storm) aside() error {
 // In a storm of calls that give up, every message that was sent is received once, in
 // order, with its content, and no buffer is written to that was given back.
 func TestStorm(t *testing.T) {
-	onRails(t, func(t *testing.T, links string) {
+	storming := func(t *testing.T, links string) {
 		ctx, cancel := context.WithTimeout(t.Context(), pairLimit)
 		defer cancel()
 		s := &storm{ctx: ctx}
@@ -188,5 +188,7 @@ func TestStorm(t *testing.T) {
 		for tag := range s.sent {
 			require.Positive(t, s.sent[tag].Load(), "messages with tag %d", tag)
 		}
-	})
+	}
+	onRails(t, storming)
+	onDirect(t, storming)
 }

@@ -48,7 +48,7 @@ type shmState struct {
 
 // suspectShm starts a probe of every rail that the dead peer shared memory over.
 func (ep *Endpoint) suspectShm(state *peerState) {
-	if _, ok := ep.core.(providers.Prober); !ok {
+	if _, ok := ep.core.(providers.Prober); !ok || ep.direct.core != nil { // a probe would not be heard
 		return
 	}
 	for _, p := range state.paths {

@@ -35,7 +35,7 @@ func checkCut(t *testing.T, p *pending, got []byte, m message, from lnx.Addr) {
 // A message that is longer than its buffer fills it and nothing beside it, the
 // sender's completes, and the next message is not harmed.
 func TestTruncation(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		seen := uint64(0)
 		for _, size := range sizesOf(n.ep.Link()) {
@@ -56,13 +56,13 @@ func TestTruncation(t *testing.T) {
 					seen++ // the next message always comes unexpected
 					if unexpected {
 						seen++
-						n.await(seen)
+						n.await(seen, m.Tag)
 						n.postIn(p, toA, m.Tag, 0)
 					}
 					n.finish(p)
 					checkCut(t, p, p.buf, m, toA)
 					require.Equal(t, bytes.Repeat([]byte{0xa5}, guard), full[room:], "%d bytes into %d", size, room)
-					n.await(seen)
+					n.await(seen, m.Tag)
 					check(t, n.recv(next.Size, toA, 1, 0), next, toA)
 					a.sent(t)
 				}
@@ -75,7 +75,7 @@ func TestTruncation(t *testing.T) {
 // Several buffers, up to the limit, make one message; truncation may fall into
 // any of them.
 func TestBuffers(t *testing.T) {
-	onLinks(t, func(t *testing.T, c choice) {
+	onMatchers(t, func(t *testing.T, c choice) {
 		n, a, toA, toN := meet(t, c)
 		most := n.ep.Link().Info.IOVLimit
 		require.Greater(t, most, 1)
@@ -97,7 +97,7 @@ func TestBuffers(t *testing.T) {
 					a.Put(order{Do: "send", Addr: toN, Msgs: []message{m}})
 					if unexpected {
 						seen++
-						n.await(seen)
+						n.await(seen, m.Tag)
 						require.NoError(t, n.ep.TRecvV(iov, toA, m.Tag, 0, p))
 					}
 					n.finish(p)

@@ -227,6 +227,10 @@ func (ep *Endpoint) abandonSend(op *txOp, why fierr.Errno) {
 // had begun over shm ends here too; over a network the provider notices the
 // broken connection and says so itself.
 func (ep *Endpoint) failRecvs(addr Addr) {
+	if ep.direct.core != nil {
+		ep.failDirect(addr)
+		return
+	}
 	for slot := range ep.posted.Directed(uint64(addr)) {
 		ep.cancel(slot, fierr.EHostDown)
 	}

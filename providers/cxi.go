@@ -7,7 +7,8 @@ func init() {
 		NICAtomics: true,
 		Env: []EnvDefault{{
 			Name: "FI_CXI_RX_MATCH_MODE", Value: "software",
-			Why: "an owner of the receive queue (fi_peer(3)) needs software matching, and cxi reads the variable once, early",
+			Peer: true,
+			Why:  "an owner of the receive queue (fi_peer(3)) needs software matching, and cxi reads the variable once, early",
 		}},
 	})
 }

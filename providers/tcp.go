@@ -10,12 +10,24 @@ func init() {
 		Env: append([]EnvDefault{{
 			Name: "FI_TCP_STAGING_SBUF_SIZE", Value: "0",
 			Why: "with its staging buffer tcp completes sends whose bytes have not left the process, and which are lost when the endpoint closes or is no longer driven",
+		}, {
+			Name: "FI_TCP_MAX_SAVED", Value: "65536",
+			Why: "in direct mode tcp keeps so many messages of a peer for which no receive is posted; beyond that it reads none, not even those that receives wait for",
 		}}, rxmEnv...),
 		// To ask for a message whose connection is gone crashes rxm 2.1.
 		Eager:    16384,
 		EagerEnv: "FI_OFI_RXM_BUFFER_SIZE",
+		Unsafe:   rxmUnsafe,
+		Direct: &Traits{
+			Name:              "tcp",
+			MRMode:            MRVirtAddr | MRAllocated | MRProvKey,
+			PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6},
+			Sink:              1 << 32,
+		},
 	})
 }
+
+const rxmUnsafe = "ofi_rxm 2.1 crashes when it receives what waits of a peer whose connection has ended"
 
 // rxmEnv serves every provider that is layered over ofi_rxm.
 var rxmEnv = []EnvDefault{

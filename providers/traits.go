@@ -36,6 +36,15 @@ type Traits struct {
 	// variable that users set it by.
 	Eager    uint64
 	EagerEnv string
+	// Direct are the traits of the provider that takes its place in direct mode (see
+	// [Matcher]), nil if it is the same one. Unsafe says why it cannot be opened in
+	// direct mode.
+	Direct *Traits
+	Unsafe string
+	// Sink is for providers that do harm when a message is longer than the receive
+	// that it meets: in direct mode (see [Matcher]) every receive has so many bytes of
+	// address space behind its buffers, and no message may be longer.
+	Sink uint64
 	// PreferAddrFormats orders the address formats of a domain that has several
 	// (IPv4 and IPv6 on one NIC); the first one found is used. Empty takes the
 	// provider's own order.
@@ -47,6 +56,8 @@ type EnvDefault struct {
 	Name, Value string
 	// Why is printed by lnx doctor and helps to judge an override.
 	Why string
+	// Peer says that only the peer interface needs it, not direct mode.
+	Peer bool
 }
 
 // MRMode has the mr_mode bits of fi_domain(3) and fi_mr(3).

@@ -11,5 +11,6 @@ func init() {
 		// To ask for a message whose connection is gone crashes rxm 2.1.
 		Eager:    16384,
 		EagerEnv: "FI_OFI_RXM_BUFFER_SIZE",
+		Unsafe:   rxmUnsafe,
 	})
 }

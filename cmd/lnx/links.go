@@ -16,6 +16,7 @@ type linkFlags struct {
 	Links      string `placeholder:"SPEC" help:"Links to use, as shm+tcp:eth0. Without it, FI_LNX_PROV_LINKS."`
 	Policy     string `placeholder:"NAME" help:"How rails are selected: ${policies}. Without it, FI_LNX_MULTI_RAIL_SELECTION."`
 	DisableShm bool   `name:"disable-shm" help:"Leave shared memory out, as FI_LNX_DISABLE_SHM=1 does."`
+	Direct     bool   `help:"Have the provider of a link of one rail match messages, as LNX_DIRECT=1 does."`
 
 	op string // that links are to be able to do; tagged messages if empty
 }
@@ -42,7 +43,7 @@ func (f *linkFlags) spec() string {
 }
 
 func (f *linkFlags) options() lnx.Options {
-	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Caps: bench.CapsOf(f.op)}
+	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Direct: f.Direct, Caps: bench.CapsOf(f.op)}
 }
 
 // asked says whether there is a spec at all.
@@ -54,6 +55,7 @@ var flagNames = strings.NewReplacer(
 	"Options.Links", "--links",
 	"Options.Policy", "--policy",
 	"Options.DisableShm", "--disable-shm",
+	"Options.Direct", "--direct",
 	"Options.ConnectTimeout", "--timeout",
 	"Options.Caps asks for", "--op asks for",
 )
@@ -84,6 +86,9 @@ func (f *linkFlags) args() []string {
 	}
 	if f.DisableShm {
 		args = append(args, "--disable-shm")
+	}
+	if f.Direct {
+		args = append(args, "--direct")
 	}
 	if f.op != "" {
 		args = append(args, "--op="+f.op)

@@ -46,7 +46,7 @@ func (c *perfCmd) Validate() error {
 		}
 	}
 	if c.Listen != "" && (c.measureFlags.given() || c.reportFlags.given()) {
-		return errors.New("--listen leaves everything but --op, --links, --policy, --disable-shm, --cpus and --timeout to the end that connects")
+		return errors.New("--listen leaves everything but --op, --links, --policy, --disable-shm, --direct, --cpus and --timeout to the end that connects")
 	}
 	if c.CPUs != nil && c.Goroutines != nil {
 		return errors.New("--cpus places the goroutine that polls: with --goroutines there is none")

@@ -27,6 +27,9 @@ type Options struct {
 	MaxTx  int // sends under way; 65,536
 	CQSize int // entries asked of each provider's CQ; 1,024
 	AVSize int // peers expected; 64
+	// Direct opens the only rail without the owner's queues (see
+	// [providers.Matcher]); its info comes from [DirectHints].
+	Direct bool
 	// OpenCQ is called in place of the opening of a rail's CQ, which it does with a
 	// size; nil opens it with CQSize.
 	OpenCQ func(rail, size int, open func(size int) error) error
@@ -89,6 +92,7 @@ var (
 	_ providers.Fetcher  = (*Core)(nil)
 	_ providers.Batcher  = (*Core)(nil)
 	_ providers.Injector = (*Core)(nil)
+	_ providers.Matcher  = (*Core)(nil)
 )
 
 // Open opens one rail per info, in that order, or nothing. The owner is called
@@ -96,6 +100,9 @@ var (
 func Open(infos []*Info, owner providers.Owner, opts Options) (*Core, error) {
 	if err := Load(); err != nil {
 		return nil, err
+	}
+	if opts.Direct && len(infos) != 1 {
+		return nil, fmt.Errorf("%d rails asked for: direct mode has exactly one", len(infos))
 	}
 	if len(infos) == 0 || len(infos) > providers.MaxRails {
 		return nil, fmt.Errorf("%d rails asked for: 1 to %d are possible", len(infos), providers.MaxRails)

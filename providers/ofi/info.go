@@ -39,6 +39,7 @@ type Info struct {
 	// Hints are what was asked for.
 	Hints *fiinfo.Info
 	c     *C.struct_fi_info
+	sink  uint64 // of direct mode
 }
 
 // Hints are what a link asks a provider for. With FI_THREAD_DOMAIN and
@@ -88,6 +89,9 @@ func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 	for c := list; c != nil; c = c.next {
 		info := newInfo(c, traits)
 		info.Hints, info.Levels = ask, levels
+		if ask.Caps&C.FI_PEER == 0 {
+			direct(info, traits)
+		}
 		key := info.Domain + "\x00" + info.Fabric + "\x00" + string(info.Addr)
 		// rxm answers each domain and address several times
 		if info.Provider != traits.Name || seen[key] {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golnx/providers"
 )
@@ -26,6 +27,13 @@ var HeaderVersion = Version{int(C.FI_MAJOR_VERSION), int(C.FI_MINOR_VERSION)}
 // MinVersion is the oldest libfabric whose peer interface the package speaks.
 var MinVersion = Version{2, 1}
 
+// wantDirect is set by MatchInProvider.
+var wantDirect atomic.Bool
+
+// MatchInProvider has Load leave out of the environment what only the peer interface
+// needs. It does nothing after Load.
+func MatchInProvider() { wantDirect.Store(true) }
+
 // Load prepares libfabric for its first use in the process: it puts what the
 // registered providers need into the environment, unless the user has set it,
 // and refuses a library that does not fit the headers. It does so once; every
@@ -33,6 +41,9 @@ var MinVersion = Version{2, 1}
 var Load = sync.OnceValue(func() error {
 	for _, t := range providers.All() {
 		for _, e := range t.Env {
+			if e.Peer && wantDirect.Load() {
+				continue
+			}
 			if _, set := os.LookupEnv(e.Name); !set {
 				os.Setenv(e.Name, e.Value)
 			}

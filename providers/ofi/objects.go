@@ -16,6 +16,10 @@ static int gx_cq_open(struct fid_domain *domain, struct gx_rail *rail, size_t si
 		.wait_obj = fd ? FI_WAIT_FD : FI_WAIT_NONE,
 	};
 
+	if (rail->direct) {
+		attr.flags = 0;
+		return fi_cq_open(domain, &attr, &rail->cq, NULL);
+	}
 	return fi_cq_open(domain, &attr, &rail->cq, &context);
 }
 
@@ -123,14 +127,15 @@ func (av *AV) Remove(addr uint64) error {
 // Close calls fi_close(3). Closing twice does nothing.
 func (av *AV) Close() error { return closeFID(&av.c, "AV") }
 
-// A PeerCQ is a provider's CQ that completes into our ring (fi_peer(3)).
+// A PeerCQ is a provider's CQ that completes into our ring (fi_peer(3)), or of a rail
+// in direct mode one that is copied there.
 type PeerCQ struct {
 	rail *C.struct_gx_rail
 	fd   int // -1 if the provider can only be polled
 }
 
-// openPeerCQ calls fi_cq_open(3) with FI_PEER, with a wait descriptor where the
-// provider has one.
+// openPeerCQ calls fi_cq_open(3), with FI_PEER unless the rail is in direct mode, and
+// with a wait descriptor where the provider has one.
 func openPeerCQ(d *Domain, rail *C.struct_gx_rail, size int) (*PeerCQ, error) {
 	cq := &PeerCQ{rail: rail, fd: -1}
 	ret := int(C.gx_cq_open(d.c, rail, C.size_t(size), true))
@@ -142,7 +147,7 @@ func openPeerCQ(d *Domain, rail *C.struct_gx_rail, size int) (*PeerCQ, error) {
 		return cq, nil
 	}
 	if ret = int(C.gx_cq_open(d.c, rail, C.size_t(size), false)); ret != 0 {
-		return nil, fail("fi_cq_open", ret, "peer CQ of %d entries", size)
+		return nil, fail("fi_cq_open", ret, "CQ of %d entries", size)
 	}
 	return cq, nil
 }
@@ -179,14 +184,14 @@ func openEndpoint(d *Domain, info *Info, rail *C.struct_gx_rail) (*Endpoint, err
 
 // enable binds what the endpoint needs and calls fi_enable(3).
 func (ep *Endpoint) enable(av *AV) error {
-	steps := []struct {
+	type step struct {
 		what  string
 		fid   *C.struct_fid
 		flags C.uint64_t
-	}{
-		{"AV", &av.c.fid, 0},
-		{"CQ", &ep.rail.cq.fid, C.FI_TRANSMIT | C.FI_RECV},
-		{"SRX", &ep.rail.srx.fid, 0},
+	}
+	steps := []step{{"AV", &av.c.fid, 0}, {"CQ", &ep.rail.cq.fid, C.FI_TRANSMIT | C.FI_RECV}}
+	if ep.rail.srx != nil {
+		steps = append(steps, step{"SRX", &ep.rail.srx.fid, 0})
 	}
 	for _, s := range steps {
 		if ret := int(C.fi_ep_bind(ep.rail.ep, s.fid, s.flags)); ret != 0 {
@@ -240,5 +245,5 @@ func closeFID[T any](obj **T, what string) error {
 // the descriptor becomes readable with whatever comes then.
 func trywait(f *Fabric, cq *PeerCQ) bool {
 	ret := int(C.gx_trywait(f.c, cq.rail))
-	return ret == 0 || ret == -int(fierr.EAgain)
+	return ret == 0 || ret == -int(fierr.EAgain) && !bool(cq.rail.direct)
 }

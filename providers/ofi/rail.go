@@ -39,6 +39,11 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 		return r, fail("calloc", -int(fierr.ENoMem), "rail %s", info.Name())
 	}
 	r.c.fetch_above = C.uint64_t(info.FetchAbove)
+	if opts.Direct {
+		if err = r.matchItself(); err != nil {
+			return r, err
+		}
+	}
 	if r.fabric, err = OpenFabric(info); err != nil {
 		return r, err
 	}
@@ -61,14 +66,16 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.cq == nil {
 		return r, fail("fi_cq_open", -int(fierr.EInval), "nobody opened the CQ of %s", info.Name())
 	}
-	if r.srx, err = openPeerSRX(r.domain, r.c); err != nil {
-		return r, err
+	if !opts.Direct {
+		if r.srx, err = openPeerSRX(r.domain, r.c); err != nil {
+			return r, err
+		}
 	}
 	if r.ep, err = openEndpoint(r.domain, info, r.c); err != nil {
 		return r, err
 	}
 	refused := r.setup(info, opts)
-	if err = r.ep.enable(r.av); err != nil {
+	if err = r.ep.enable(r.av); err != nil && !opts.Direct {
 		// In 2.1 closing it takes our SRX for the provider's own and frees it
 		// (shm), or trips over what enabling has not made (rxm).
 		r.keep = true
@@ -117,6 +124,10 @@ func (r *rail) close() error {
 	busy := r.domain != nil && r.domain.Close() != nil
 	if r.fabric != nil && !busy {
 		errs = append(errs, r.fabric.Close())
+	}
+	if r.c != nil {
+		C.gx_sink_close(r.c)
+		C.gx_taken_free(r.c)
 	}
 	C.gx_rail_free(r.c)
 	*r = rail{info: r.info} // closing again does nothing

@@ -28,7 +28,7 @@
 #define GX_SMALL 64       // bytes of a receive that lies in its entry
 #define GX_COLD 64        // rounds of gx_spin between those that drive an idle rail
 
-enum gx_kind { GX_TX = 1, GX_RX = 2, GX_REMOTE = 3 };
+enum gx_kind { GX_TX = 1, GX_RX = 2, GX_REMOTE = 3, GX_TAKEN = 4 }; // the last of gx_take
 
 // States of a receive entry, as bits.
 enum {
@@ -157,6 +157,11 @@ struct gx_rail {
 	fi_addr_t (*whose)(struct fi_peer_rx_entry *);
 	uint64_t *peers;  // by address in the rail's AV: Go's Addr
 	uint64_t npeers;
+	// A rail whose provider matches (direct.c).
+	bool direct, sink_always;
+	char *sink;
+	uint64_t sink_len;
+	struct gx_taken *taken;
 };
 
 struct gx_core {
@@ -222,6 +227,25 @@ int gx_start(uintptr_t rx);
 int gx_fetch(uintptr_t rx);
 void gx_unfetch(uintptr_t rx);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
+
+// Rails whose provider matches.
+int gx_sink_open(struct gx_rail *rail, uint64_t size);
+void gx_sink_close(struct gx_rail *rail);
+ssize_t gx_post(uintptr_t rail, uintptr_t rx, uint64_t src, uint64_t tag,
+		uint64_t ignore, uint64_t flags);
+ssize_t gx_cancel(uintptr_t rail, uintptr_t rx);
+void gx_reap(struct gx_rail *rail);
+
+// A message that gx_take receives.
+struct gx_taken {
+	struct gx_hdr hdr;
+	struct gx_taken *next;
+	int err;
+	bool done;
+};
+
+void gx_take(struct gx_rail *rail, uint64_t src);
+void gx_taken_free(struct gx_rail *rail);
 
 void gx_calibrate(void);
 uint64_t gx_progress(uintptr_t core, uint64_t rails);

@@ -62,8 +62,14 @@ static void rest(void)
 
 static uint64_t progress(struct gx_core *core, uint64_t rails)
 {
+	struct gx_rail *rail;
+
 	while (rails) {
-		(void) fi_cq_read(core->rails[__builtin_ctzll(rails)]->cq, NULL, 0);
+		rail = core->rails[__builtin_ctzll(rails)];
+		if (rail->direct)
+			gx_reap(rail);
+		else
+			(void) fi_cq_read(rail->cq, NULL, 0);
 		rails &= rails - 1;
 	}
 	return core->tail - core->head;
