@@ -134,7 +134,8 @@ func (q *CQ) pushErr(e ErrEntry) {
 // fi_cq_readfrom(3)); while none wait it drives the rails. It answers how many;
 // [fierr.EAgain] if there are none (as ErrUnexpectedFull if the reason is that), and
 // [fierr.EAvail] if the next one is a failure, which ReadErr answers. With no room in
-// entries it only drives the rails. It does not allocate.
+// entries it only drives the rails, once, which is the way to wait for what a peer writes
+// into memory. It does not allocate.
 func (q *CQ) Read(entries []Entry) (int, error) {
 	if h := q.ep.hooks; h != nil && h.cqRead != nil {
 		return h.cqRead(hookEntries(entries))
@@ -150,7 +151,7 @@ func (q *CQ) read(entries []Entry) (int, error) {
 		return 0, err
 	}
 	if q.head == q.tail {
-		ep.progress(spin)
+		ep.progress(ep.rounds(len(entries)))
 	}
 	n, err := q.take(entries)
 	if err == fierr.Again && ep.flooded() {
