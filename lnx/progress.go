@@ -164,12 +164,15 @@ func (ep *Endpoint) sent(c *providers.Completion) {
 	if op.atomic != nil && op.state == txActive && c.Err == 0 {
 		op.atomic.deliver()
 	}
-	ctx, tag, quiet, abandoned, flags := op.ctx, op.tag, op.quiet, op.state == txAbandoned, op.flags()
+	ctx, to, tag, quiet, abandoned, flags := op.ctx, op.to, op.tag, op.quiet, op.state == txAbandoned, op.flags()
 	ep.dropTx(c.Slot, op)
 	switch {
 	case abandoned:
 	case c.Err != 0:
 		ep.stats[c.Rail].Error()
+		if flags&FlagAtomic == 0 {
+			ep.failForgotten(int(c.Rail), to, fierr.Errno(c.Err))
+		}
 		ep.fail(int(c.Rail), ErrEntry{
 			Entry:     Entry{Context: ctx, Flags: flags, Tag: tag, Src: AddrUnspec},
 			Err:       fierr.Errno(c.Err),
