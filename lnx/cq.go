@@ -150,7 +150,7 @@ func (q *CQ) read(entries []Entry) (int, error) {
 		ep.mu.Unlock()
 		return 0, err
 	}
-	if q.head == q.tail {
+	if q.head == q.tail || len(entries) == 0 {
 		ep.progress(ep.rounds(len(entries)))
 	}
 	n, err := q.take(entries)
