@@ -41,6 +41,7 @@ type AV Endpoint
 // peerState is what an endpoint knows of one peer.
 type peerState struct {
 	addr  *peer.Address
+	named Addr
 	rails rail.Peer
 	paths []path
 	// byPath has the index in paths for each rail and entry of addr.
@@ -102,7 +103,7 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 		}
 		return Addr(p.Addr), nil
 	}
-	p.Data = &peerState{addr: remote}
+	p.Data = &peerState{addr: remote, named: Addr(p.Addr)}
 	if err := ep.meet(p.Data, Addr(p.Addr), common); err != nil {
 		err = errors.Join(fmt.Errorf("AV.Insert: %w", err), ep.peers.Remove(p.Addr))
 		ep.farewell()
@@ -169,7 +170,7 @@ func (ep *Endpoint) removePaths(state *peerState) {
 		if int(p.addr) >= len(ep.byRail[p.rail]) {
 			continue
 		}
-		ep.byRail[p.rail][p.addr] = 0
+		ep.byRail[p.rail][p.addr] = nil
 		if c, ok := ep.core.(providers.Laner); ok {
 			_ = c.MapPeer(p.rail, p.addr, providers.NoAddr) // it is mapped, so there is room
 		}
@@ -195,28 +196,32 @@ func (ep *Endpoint) mapPaths(state *peerState, addr Addr) error {
 			}
 		}
 		for int(p.addr) >= len(ep.byRail[p.rail]) {
-			ep.byRail[p.rail] = append(ep.byRail[p.rail], 0)
+			ep.byRail[p.rail] = append(ep.byRail[p.rail], nil)
 		}
-		ep.byRail[p.rail][p.addr] = addr + 1
+		ep.byRail[p.rail][p.addr] = state
 	}
 	return nil
 }
 
-// addrOf names the sender of a message.
-func (ep *Endpoint) addrOf(r int, src uint64) Addr {
+// senderOf answers the sender of a message, nil if it is not known.
+func (ep *Endpoint) senderOf(r int, src uint64) *peerState {
 	if src >= uint64(len(ep.byRail[r])) {
+		return nil
+	}
+	return ep.byRail[r][src]
+}
+
+// name is the Addr of the peer, AddrUnspec of nobody.
+func (p *peerState) name() Addr {
+	if p == nil {
 		return AddrUnspec
 	}
-	return ep.byRail[r][src] - 1 // 0 - 1 is AddrUnspec
+	return p.named
 }
 
 // heard tells the policy on which path a peer is heard first: rail r, and the address
 // of the peer that src is there.
-func (ep *Endpoint) heard(from Addr, r int, src uint64) {
-	state := ep.peerOf(from)
-	if state == nil || state.heard {
-		return
-	}
+func (ep *Endpoint) heard(state *peerState, r int, src uint64) {
 	state.heard = true
 	for _, p := range state.paths {
 		if p.rail == r && p.addr == src {
@@ -238,13 +243,15 @@ func (ep *Endpoint) resolveIn(q *suq.Queue) {
 	for slot := range q.Unknown() {
 		op := ep.rx.at(slot)
 		src := ep.core.Whose(slot)
-		from := ep.addrOf(int(op.rail), src)
-		if from == AddrUnspec {
+		from := ep.senderOf(int(op.rail), src)
+		if from == nil {
 			continue
 		}
-		op.from = from
-		q.SetSource(slot, uint64(from))
-		ep.heard(from, int(op.rail), src)
+		op.from = from.named
+		q.SetSource(slot, uint64(from.named))
+		if !from.heard {
+			ep.heard(from, int(op.rail), src)
+		}
 		ep.mustFetch(slot, int(op.rail), ep.core.Unexpected(slot).Size)
 	}
 }

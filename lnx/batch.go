@@ -34,6 +34,12 @@ func (ep *Endpoint) TSendBatch(msgs []Msg, flags Flags) (n int, err error) {
 	b := batch{ep: ep, core: core, flags: flags}
 	for i := range msgs {
 		m := &msgs[i]
+		if p, state := ep.arrives(intercept.OpTSendMsg, m.IOV, m.Addr, flags); p != nil {
+			if err := b.addAtOnce(p, state, m); err != nil {
+				return b.sent, err
+			}
+			continue
+		}
 		if ep.sends+b.n >= ep.set.MaxSends {
 			if err := b.flush(); err != nil {
 				return b.sent, err
@@ -61,10 +67,15 @@ type batch struct {
 	flags  Flags
 	n      int // staged
 	sent   int
-	staged [providers.BatchSize]struct {
-		path *path
-		slot providers.Slot
-	}
+	staged [providers.BatchSize]staged
+}
+
+type staged struct {
+	path *path
+	slot providers.Slot
+	// msg is set of a message without a slot, which is over when it is taken.
+	msg   *Msg
+	state *peerState
 }
 
 // add takes the message that stands in ep.op.
@@ -89,13 +100,31 @@ func (b *batch) add(p *path, op *txOp, iov [][]byte) error {
 	op.peer.refused = nil // the next message has a choice of its own
 	ep.pin(p.rail, op, iov, b.flags)
 	b.core.Stage(b.n, &ep.op)
-	b.staged[b.n].path, b.staged[b.n].slot = p, ep.op.Slot
+	b.staged[b.n] = staged{path: p, slot: ep.op.Slot}
+	b.n++
+	return nil
+}
+
+// addAtOnce takes a message that arrives.
+func (b *batch) addAtOnce(p *path, state *peerState, m *Msg) error {
+	ep := b.ep
+	if b.n == len(b.staged) || b.n > 0 && b.staged[0].path.rail != p.rail || ep.cq.len()+b.n >= ep.set.CQSize {
+		if err := b.flush(); err != nil {
+			return err
+		}
+	}
+	if ep.cq.full() {
+		return fierr.Again
+	}
+	ep.setAtOnce(p, m.IOV[0], m.Tag, m.Data, b.flags)
+	b.core.Stage(b.n, &ep.op)
+	b.staged[b.n] = staged{path: p, msg: m, state: state}
 	b.n++
 	return nil
 }
 
 // flush hands over what is staged. What a rail does not take is taken back.
-func (b *batch) flush() (err error) {
+func (b *batch) flush() error {
 	ep, n := b.ep, b.n
 	if n == 0 {
 		return nil
@@ -103,19 +132,26 @@ func (b *batch) flush() (err error) {
 	b.n = 0
 	taken, err := b.core.SendStaged(b.staged[0].path.rail, n)
 	for i := range b.staged[:taken] {
-		s := &b.staged[i]
-		ep.accepted(s.path, ep.tx.at(s.slot), b.flags)
+		if s := &b.staged[i]; s.msg != nil {
+			ep.sentAtOnce(s.path, s.state, len(s.msg.IOV[0]), s.msg.Tag, b.flags, s.msg.Context, b.flags&FlagCompletion == 0)
+		} else {
+			ep.accepted(s.path, ep.tx.at(s.slot), b.flags)
+		}
 	}
 	b.sent += taken
+	if taken == n {
+		return nil
+	}
 	for i := n - 1; i > taken; i-- {
-		s := &b.staged[i]
-		ep.dropTx(s.slot, ep.tx.at(s.slot))
+		if s := &b.staged[i]; s.msg == nil {
+			ep.dropTx(s.slot, ep.tx.at(s.slot))
+		}
 	}
-	if taken < n {
-		s := &b.staged[taken]
-		ep.tx.at(s.slot).peer.refused = s.path
-		ep.op.Slot = s.slot
-		err = ep.refused(intercept.OpTSendMsg, s.path, ep.tx.at(s.slot), err)
+	s := &b.staged[taken]
+	if s.msg != nil {
+		return ep.unsent(intercept.OpTSendMsg, s.state, s.path, err)
 	}
-	return err
+	ep.tx.at(s.slot).peer.refused = s.path
+	ep.op.Slot = s.slot
+	return ep.refused(intercept.OpTSendMsg, s.path, ep.tx.at(s.slot), err)
 }

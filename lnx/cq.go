@@ -90,6 +90,10 @@ type CQ struct {
 	// one; operations answer EAGAIN when it holds more than Options.CQSize.
 	ring       []record
 	head, tail uint
+	// out is where a Read that drives the rails wants completions, which then need no
+	// stay in the ring: only while that is empty, so that order is kept.
+	out    []Entry
+	filled int
 }
 
 type record struct {
@@ -111,6 +115,13 @@ func (q *CQ) next() *record {
 	return r
 }
 
+// rewind has an empty ring begin where it is in the processor's cache.
+func (q *CQ) rewind() {
+	if q.head == q.tail {
+		q.head, q.tail = 0, 0
+	}
+}
+
 func (q *CQ) grow() {
 	ring := make([]record, max(256, 2*len(q.ring)))
 	for i := q.head; i != q.tail; i++ {
@@ -119,13 +130,19 @@ func (q *CQ) grow() {
 	q.ring = ring
 }
 
-func (q *CQ) push(e Entry) {
+func (q *CQ) push(e *Entry) {
+	if q.filled < len(q.out) {
+		q.out[q.filled] = *e
+		q.filled++
+		return
+	}
 	r := q.next()
-	r.Entry, r.err = e, nil
+	r.Entry, r.err = *e, nil
 	q.ep.wait.signalCQ()
 }
 
 func (q *CQ) pushErr(e ErrEntry) {
+	q.out = q.out[:q.filled] // what follows comes after it
 	q.next().err = &e
 	q.ep.wait.signalCQ()
 }
@@ -150,15 +167,28 @@ func (q *CQ) read(entries []Entry) (int, error) {
 		ep.mu.Unlock()
 		return 0, err
 	}
+	n, err := 0, error(nil)
 	if q.head == q.tail || len(entries) == 0 {
-		ep.progress(ep.rounds(len(entries)))
+		n = q.drive(entries)
 	}
-	n, err := q.take(entries)
+	if n == 0 {
+		n, err = q.take(entries)
+	}
 	if err == fierr.Again && ep.flooded() {
 		err = ErrUnexpectedFull
 	}
 	ep.mu.Unlock()
 	return n, err
+}
+
+// drive drives the rails for an empty queue or no room, and answers how many completions went
+// straight to the reader.
+func (q *CQ) drive(entries []Entry) int {
+	q.out, q.filled = entries, 0
+	q.ep.progress(q.ep.rounds(len(entries)))
+	n := q.filled
+	q.out, q.filled = nil, 0
+	return n
 }
 
 // take moves completions to the reader, under the lock.
@@ -173,6 +203,7 @@ func (q *CQ) take(entries []Entry) (n int, err error) {
 		n++
 		q.head++
 	}
+	q.rewind()
 	switch {
 	case n > 0 || len(entries) == 0:
 		return n, nil
@@ -200,5 +231,6 @@ func (q *CQ) ReadErr() (*ErrEntry, error) {
 	e := r.err
 	r.err = nil
 	q.head++
+	q.rewind()
 	return e, nil
 }

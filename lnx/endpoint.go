@@ -39,12 +39,11 @@ type Endpoint struct {
 	local []peer.LocalRail
 
 	// mu is the progress lock. What follows is only touched under it.
-	mu    sync.Mutex
-	core  providers.Core
-	sel   *rail.Selector
-	peers *peer.Table[*peerState]
-	// byRail maps a rail's addresses to peers: its AV's index to Addr + 1.
-	byRail   [][]Addr
+	mu       sync.Mutex
+	core     providers.Core
+	sel      *rail.Selector
+	peers    *peer.Table[*peerState]
+	byRail   [][]*peerState // whose a rail's addresses are; nil is nobody's
 	posted   posted
 	suq      *suq.Queue
 	msgs     msgQueues
@@ -55,6 +54,7 @@ type Endpoint struct {
 	near     bool // the policy asks where the caller runs
 	stats    []rail.Stats
 	inject   []uint64 // per rail: largest message that needs no pin
+	arriving arriving
 	cq       CQ
 	op       providers.SendOp // scratch of the send path
 	poll     poller
@@ -171,7 +171,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 // start finishes what needs the opened rails.
 func (ep *Endpoint) start() error {
 	rails := ep.core.Rails()
-	ep.byRail = make([][]Addr, len(rails))
+	ep.byRail = make([][]*peerState, len(rails))
 	if c, ok := ep.core.(providers.Laner); ok {
 		ep.posted.lane = c.Lane()
 	}
@@ -180,6 +180,7 @@ func (ep *Endpoint) start() error {
 	for _, r := range rails {
 		ep.inject = append(ep.inject, r.InjectSize)
 	}
+	ep.arriving.init(ep.core)
 	ep.poll.init(ep.core)
 	fds, polled := ep.core.WaitFDs()
 	if slices.ContainsFunc(ep.link.Rails, func(r providers.Info) bool { return r.NodeLocal }) {
@@ -361,13 +362,13 @@ func (ep *Endpoint) unexpected(r int, from Addr, size, tag uint64, msg bool) pro
 
 // arrived notes a message, and answers whose it is.
 func (ep *Endpoint) arrived(r int, src uint64) Addr {
-	from := ep.addrOf(r, src)
-	if from != AddrUnspec {
+	from := ep.senderOf(r, src)
+	if from != nil && !from.heard {
 		ep.heard(from, r, src)
 	}
 	ep.poll.busy(r)
 	ep.arrivals++
-	return from
+	return from.name()
 }
 
 // met notes that a message took a posted receive.

@@ -116,7 +116,7 @@ func (ep *Endpoint) deliver(slot providers.Slot, op *rxOp) {
 	if n < len(data) {
 		ep.fail(r, ErrEntry{Entry: entry, Err: fierr.ETrunc, Olen: len(data) - n})
 	} else {
-		ep.finish(r, entry, quiet)
+		ep.finish(r, &entry, quiet)
 	}
 }
 

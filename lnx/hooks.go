@@ -206,7 +206,7 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 			e.Flags |= FlagMultiRecv
 		}
 		h.posting = nil
-		h.ep.finish(-1, e, t.quiet)
+		h.ep.finish(-1, &e, t.quiet)
 	default:
 		h.untrack(t)
 	}

@@ -153,7 +153,7 @@ func (ep *Endpoint) releaseMultis() {
 
 func (ep *Endpoint) releaseMulti(m *multiRecv) {
 	ctx := ep.freeMulti(m)
-	ep.finish(-1, Entry{Context: ctx, Flags: FlagMultiRecv, Src: AddrUnspec}, false)
+	ep.finish(-1, &Entry{Context: ctx, Flags: FlagMultiRecv, Src: AddrUnspec}, false)
 }
 
 // cancelMulti fails a multi-receive that is posted.

@@ -250,7 +250,7 @@ func (ep *Endpoint) peek(m *Msg, flags Flags) error {
 		ep.suq.Remove(slot)
 		ep.discard(slot)
 	}
-	ep.finish(r, entry, false)
+	ep.finish(r, &entry, false)
 	return nil
 }
 
@@ -313,7 +313,7 @@ func (ep *Endpoint) claimed(m *Msg, flags Flags, quiet bool) error {
 		entry, r := ep.describe(slot, m.Context), int(op.rail)
 		ep.discard(slot)
 		ep.peeking(true)
-		ep.finish(r, entry, quiet)
+		ep.finish(r, &entry, quiet)
 		ep.peeking(false)
 		return nil
 	}

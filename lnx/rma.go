@@ -300,7 +300,7 @@ func (ep *Endpoint) mayWrite(op *txOp) bool {
 func (ep *Endpoint) written(c *providers.Completion) {
 	ep.arrivals++
 	ep.poll.busy(int(c.Rail))
-	ep.cq.push(Entry{
-		Flags: FlagRMA | FlagRemoteWrite | FlagRemoteCQData, Len: int(c.Len), Data: c.Data, Src: ep.addrOf(int(c.Rail), c.Src),
+	ep.cq.push(&Entry{
+		Flags: FlagRMA | FlagRemoteWrite | FlagRemoteCQData, Len: int(c.Len), Data: c.Data, Src: ep.senderOf(int(c.Rail), c.Src).name(),
 	})
 }

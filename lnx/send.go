@@ -138,6 +138,9 @@ func (ep *Endpoint) tsend1(op intercept.Op, buf []byte, to Addr, tag, data uint6
 
 // send starts one message, under the lock.
 func (ep *Endpoint) send(o intercept.Op, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
+	if p, state := ep.arrives(o, iov, to, flags); p != nil {
+		return ep.sendAtOnce(o, p, state, iov[0], tag, data, flags, opContext, quiet)
+	}
 	path, op, err := ep.prepare(o, iov, to, tag, data, flags, opContext, quiet)
 	if err != nil {
 		return err
@@ -234,7 +237,7 @@ func (ep *Endpoint) conclude(o intercept.Op, path *path, slot providers.Slot, op
 	case out.replaced:
 		e, quiet := Entry{Context: op.ctx, Flags: op.flags(), Tag: op.tag, Src: AddrUnspec}, op.quiet
 		ep.dropTx(slot, op)
-		ep.finish(path.rail, e, quiet)
+		ep.finish(path.rail, &e, quiet)
 	default:
 		ep.accepted(path, op, flags)
 	}
@@ -254,10 +257,8 @@ func (ep *Endpoint) accepted(path *path, op *txOp, flags Flags) {
 		ep.countRMA(r, op)
 	case op.msg:
 		ep.countMsg(path, op, flags)
-	case flags&FlagInject != 0:
-		ep.stats[r].TInject(op.len)
 	default:
-		ep.stats[r].TSend(op.len)
+		ep.countSend(r, op.len, flags)
 	}
 	ep.poll.busy(r)
 	if ep.wait.polled&(1<<r) == 0 {

@@ -42,6 +42,9 @@ type rxOp struct {
 	off   int
 }
 
+// small says that it is a tagged receive whose message lies in its slot.
+func (op *rxOp) small() bool { return op.buf != nil && !op.msg }
+
 // kind is the flag of its completions.
 func (op *rxOp) kind() Flags { return msgKind(op.msg) }
 

@@ -19,7 +19,7 @@ import (
 // and where a rail has none (shm) for a bounded time.
 const (
 	// spins is how often the leader makes progress before it sleeps, some 50 µs.
-	spins = 250
+	spins = 100
 	// napPolled bounds a sleep while a rail can only be polled; it is the
 	// longest that a message over shm can go unnoticed.
 	napPolled = 250 * time.Microsecond

@@ -6,6 +6,9 @@ import "unsafe"
 // its send contexts.
 type Slot = uint32
 
+// NoSlot is the Slot of a message that needs none (Injector).
+const NoSlot = ^Slot(0)
+
 // NoAddr is the rail address of an unknown sender (FI_ADDR_UNSPEC).
 const NoAddr = ^uint64(0)
 
@@ -16,8 +19,8 @@ const MaxIOV = 4
 // SmallRecv is the largest receive in bytes that needs no buffer of its own.
 const SmallRecv = 64
 
-// ColdRounds is after how many rounds of Spin a rail without traffic has its turn.
-const ColdRounds = 256
+// ColdRounds is after how many rounds of Spin the next rail without traffic has its turn.
+const ColdRounds = 64
 
 // MaxRails is the largest number of rails of one endpoint.
 const MaxRails = 64
@@ -148,8 +151,9 @@ type Core interface {
 	Whose(slot Slot) uint64
 
 	// Progress drives the rails in the mask and answers how many completions
-	// wait. Spin repeats that, with the rails of hot every round and those of
-	// all once in ColdRounds, until a completion waits or the rounds are over.
+	// wait. Spin repeats that, with the rails of hot every round and one of the
+	// others of all, in turn, once in ColdRounds, until a completion waits or the
+	// rounds are over.
 	Progress(rails uint64) int
 	Spin(hot, all uint64, rounds int) int
 	// Ready answers completions that lie side by side in the ring, the oldest
@@ -168,12 +172,21 @@ type Core interface {
 	Close() error
 }
 
+// Injector is implemented by Cores that send small messages without a context and a
+// completion, which makes sense over rails with Info.InjectArrives.
+type Injector interface {
+	// Inject sends the one buffer of op, of at most the rail's InjectSize bytes
+	// (fi_tinject(3), fi_tinjectdata(3)); its Slot is NoSlot, and it needs no FlagInject.
+	Inject(rail int, op *SendOp) error
+}
+
 // BatchSize is how many messages a Batcher takes in one call.
 const BatchSize = 64
 
 // Batcher is implemented by Cores that take several messages in one call.
 type Batcher interface {
-	// Stage notes a message of one buffer, the i-th of a batch, for SendStaged.
+	// Stage notes a message of one buffer, the i-th of a batch, for SendStaged. One with
+	// NoSlot is sent as by Injector.
 	Stage(i int, op *SendOp)
 	// SendStaged hands the first n staged messages to a rail, in order, until it
 	// refuses one. It answers how many it took, and why not the next. The slots of

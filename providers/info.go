@@ -35,6 +35,8 @@ type Info struct {
 	Alias string `json:"alias,omitempty"`
 	// NodeLocal says that the provider reaches this node only.
 	NodeLocal bool `json:"node_local"`
+	// InjectArrives is that of Traits.
+	InjectArrives bool `json:"-"`
 	// NICAtomics is that of Traits.
 	NICAtomics bool `json:"-"`
 	// FetchToConfirm is that of Traits.

@@ -16,6 +16,9 @@ type Traits struct {
 	// NodeLocal says that the provider reaches processes of this node only.
 	// Such a provider takes all local traffic of a link.
 	NodeLocal bool
+	// InjectArrives says that an injected message (FI_INJECT) is in its peer's memory
+	// when the call returns: nothing can happen to it any more.
+	InjectArrives bool
 	// Env lists variables that must be in the environment before libfabric is
 	// first called in the process. What the user has set is left alone.
 	Env []EnvDefault

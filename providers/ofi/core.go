@@ -82,11 +82,12 @@ type Core struct {
 }
 
 var (
-	_ providers.Core    = (*Core)(nil)
-	_ providers.Prober  = (*Core)(nil)
-	_ providers.Laner   = (*Core)(nil)
-	_ providers.Fetcher = (*Core)(nil)
-	_ providers.Batcher = (*Core)(nil)
+	_ providers.Core     = (*Core)(nil)
+	_ providers.Prober   = (*Core)(nil)
+	_ providers.Laner    = (*Core)(nil)
+	_ providers.Fetcher  = (*Core)(nil)
+	_ providers.Batcher  = (*Core)(nil)
+	_ providers.Injector = (*Core)(nil)
 )
 
 // Open opens one rail per info, in that order, or nothing. The owner is called
@@ -344,12 +345,23 @@ func (c *Core) Send(rail int, op *providers.SendOp) error {
 	return hot("fi_tsendmsg", int(C.gx_sendv(r, C.size_t(op.Count), dest, tag, data, flags, tx)))
 }
 
+// Inject implements [providers.Injector].
+func (c *Core) Inject(rail int, op *providers.SendOp) error {
+	r := handle(unsafe.Pointer(c.rails[rail].c))
+	return hot("fi_tinject", int(C.gx_inject(r, handle(op.IOV[0].Base), C.size_t(op.IOV[0].Len),
+		C.uint64_t(op.Dest), C.uint64_t(op.Tag), C.uint64_t(op.Data), C.bool(op.Flags&providers.FlagRemoteCQData != 0))))
+}
+
 // Stage implements [providers.Batcher].
 func (c *Core) Stage(i int, op *providers.SendOp) {
+	tx := uintptr(0)
+	if op.Slot != providers.NoSlot {
+		tx = uintptr(unsafe.Pointer(c.txAt(op.Slot)))
+	}
 	c.c.staged[i] = C.struct_gx_staged{
 		buf: C.uint64_t(uintptr(op.IOV[0].Base)), len: C.uint64_t(op.IOV[0].Len),
 		dest: C.uint64_t(op.Dest), tag: C.uint64_t(op.Tag), data: C.uint64_t(op.Data), flags: C.uint64_t(op.Flags),
-		tx: C.uint64_t(uintptr(unsafe.Pointer(c.txAt(op.Slot)))),
+		tx: C.uint64_t(tx),
 	}
 }
 
@@ -412,7 +424,12 @@ func (c *Core) Ready() []providers.Completion {
 }
 
 // Consume implements [providers.Core].
-func (c *Core) Consume(n int) { c.c.head += C.uint64_t(n) }
+func (c *Core) Consume(n int) {
+	c.c.head += C.uint64_t(n)
+	if c.c.head == c.c.tail { // the next one is where the processor's cache has it
+		c.c.head, c.c.tail = 0, 0
+	}
+}
 
 // WaitFDs implements [providers.Core].
 func (c *Core) WaitFDs() (fds []int, without uint64) {

@@ -36,6 +36,16 @@ ssize_t gx_send(uintptr_t to, uintptr_t base, size_t len, uint64_t dest,
 	return sendv(rail, 1, dest, tag, data, flags, tx);
 }
 
+ssize_t gx_inject(uintptr_t to, uintptr_t base, size_t len, uint64_t dest,
+		  uint64_t tag, uint64_t data, bool with_data)
+{
+	struct fid_ep *ep = ((struct gx_rail *) to)->ep;
+
+	if (with_data)
+		return fi_tinjectdata(ep, (void *) base, len, data, dest, tag);
+	return fi_tinject(ep, (void *) base, len, dest, tag);
+}
+
 // Sends staged messages until one is refused, and answers how many were taken.
 uint32_t gx_send_staged(uintptr_t to, uint32_t n)
 {
@@ -46,7 +56,8 @@ uint32_t gx_send_staged(uintptr_t to, uint32_t n)
 
 	core->refused = 0;
 	for (i = 0; i < n; i++, m++) {
-		core->refused = gx_send(to, m->buf, m->len, m->dest, m->tag, m->data, m->flags, m->tx);
+		core->refused = m->tx ? gx_send(to, m->buf, m->len, m->dest, m->tag, m->data, m->flags, m->tx) :
+			gx_inject(to, m->buf, m->len, m->dest, m->tag, m->data, m->flags & FI_REMOTE_CQ_DATA);
 		if (core->refused)
 			break;
 	}
@@ -107,30 +118,4 @@ int gx_start(uintptr_t slot)
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx)
 {
 	return rail->whose ? rail->whose(&rx->entry) : FI_ADDR_UNSPEC;
-}
-
-static uint64_t progress(struct gx_core *core, uint64_t rails)
-{
-	while (rails) {
-		(void) fi_cq_read(core->rails[__builtin_ctzll(rails)]->cq, NULL, 0);
-		rails &= rails - 1;
-	}
-	return core->tail - core->head;
-}
-
-uint64_t gx_progress(uintptr_t core, uint64_t rails)
-{
-	return progress((struct gx_core *) core, rails);
-}
-
-// Drives the hot rails every time round and all once in a while, until a completion
-// is there or the rounds are over.
-uint64_t gx_spin(uintptr_t handle, uint64_t hot, uint64_t all, uint32_t spins)
-{
-	struct gx_core *core = (struct gx_core *) handle;
-	uint64_t n = 0;
-
-	while (!n && spins--)
-		n = progress(core, ++core->rounds % GX_COLD ? hot : all);
-	return n;
 }

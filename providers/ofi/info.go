@@ -6,12 +6,13 @@ package ofi
 #include "shim.h"
 
 // The bit-fields and enums that Go cannot set.
-static void gx_hint(struct fi_info *hints, uint32_t type, uint32_t threading, uint32_t av_type, uint32_t progress)
+static void gx_hint(struct fi_info *hints, uint32_t type, uint32_t threading, uint32_t av_type,
+		    uint32_t control_progress, uint32_t progress)
 {
 	hints->ep_attr->type = type;
 	hints->domain_attr->threading = threading;
 	hints->domain_attr->av_type = av_type;
-	hints->domain_attr->control_progress = progress;
+	hints->domain_attr->control_progress = control_progress;
 	hints->domain_attr->data_progress = progress;
 }
 */
@@ -40,7 +41,9 @@ type Info struct {
 	c     *C.struct_fi_info
 }
 
-// Hints are what a link asks a provider for.
+// Hints are what a link asks a provider for. With FI_THREAD_DOMAIN and
+// FI_PROGRESS_CONTROL_UNIFIED libfabric leaves out all its locks: all calls come with
+// the endpoint's progress lock held, and a domain has one endpoint.
 func Hints(traits providers.Traits) *fiinfo.Info {
 	return &fiinfo.Info{
 		Caps:   caps,
@@ -48,7 +51,7 @@ func Hints(traits providers.Traits) *fiinfo.Info {
 		EP:     fiinfo.EP{Type: C.FI_EP_RDM},
 		Fabric: fiinfo.Fabric{Provider: traits.Name},
 		Domain: fiinfo.Domain{
-			MRMode: fiinfo.MRMode(traits.MRMode), Threading: C.FI_THREAD_DOMAIN, AVType: C.FI_AV_TABLE, ControlProgress: C.FI_PROGRESS_MANUAL, Progress: C.FI_PROGRESS_MANUAL,
+			MRMode: fiinfo.MRMode(traits.MRMode), Threading: C.FI_THREAD_DOMAIN, AVType: C.FI_AV_TABLE, ControlProgress: C.FI_PROGRESS_CONTROL_UNIFIED, Progress: C.FI_PROGRESS_MANUAL,
 		},
 	}
 }
@@ -94,6 +97,8 @@ func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 		if info.c = C.fi_dupinfo(c); info.c == nil {
 			return nil, fail("fi_dupinfo", -int(fierr.ENoMem), "%s", info.Name())
 		}
+		// fi_getinfo of 2.1 checks this hint, and does not pass it on.
+		info.c.domain_attr.control_progress = hints.domain_attr.control_progress
 		runtime.AddCleanup(info, func(c *C.struct_fi_info) { C.fi_freeinfo(c) }, info.c)
 		infos = append(infos, info)
 	}
@@ -104,7 +109,8 @@ func Discover(traits providers.Traits, ask *fiinfo.Info) ([]*Info, error) {
 func setHints(c *C.struct_fi_info, ask *fiinfo.Info) {
 	c.caps, c.mode = C.uint64_t(ask.Caps), C.uint64_t(ask.Mode)
 	c.domain_attr.mr_mode = C.int(ask.Domain.MRMode)
-	C.gx_hint(c, C.uint32_t(ask.EP.Type), C.uint32_t(ask.Domain.Threading), C.uint32_t(ask.Domain.AVType), C.uint32_t(ask.Domain.Progress))
+	C.gx_hint(c, C.uint32_t(ask.EP.Type), C.uint32_t(ask.Domain.Threading), C.uint32_t(ask.Domain.AVType),
+		C.uint32_t(ask.Domain.ControlProgress), C.uint32_t(ask.Domain.Progress))
 	tx, rx := c.tx_attr, c.rx_attr
 	tx.op_flags, tx.msg_order, tx.inject_size, tx.size = C.uint64_t(ask.TX.OpFlags), C.uint64_t(ask.TX.MsgOrder), C.size_t(ask.TX.InjectSize), C.size_t(ask.TX.Size)
 	rx.op_flags, rx.msg_order, rx.size = C.uint64_t(ask.RX.OpFlags), C.uint64_t(ask.RX.MsgOrder), C.size_t(ask.RX.Size)
@@ -134,6 +140,7 @@ func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
 		TxSize:         uint64(c.tx_attr.size),
 		CQDataSize:     uint64(c.domain_attr.cq_data_size),
 		NodeLocal:      traits.NodeLocal,
+		InjectArrives:  traits.InjectArrives,
 		NICAtomics:     traits.NICAtomics,
 		FetchToConfirm: traits.FetchToConfirm,
 		ForgetsFetches: traits.ForgetsFetches,

@@ -3,7 +3,7 @@ package ofi
 /*
 #cgo pkg-config: libfabric
 #cgo CFLAGS: -O2 -Wall -Wextra -Wno-unused-parameter -D_GNU_SOURCE
-#include <rdma/fabric.h>
+#include "shim.h"
 */
 import "C"
 
@@ -38,6 +38,7 @@ var Load = sync.OnceValue(func() error {
 			}
 		}
 	}
+	C.gx_calibrate()
 	v := uint32(C.fi_version())
 	return checkVersion(Version{int(v >> 16), int(v & 0xffff)}, HeaderVersion)
 })

@@ -26,7 +26,7 @@
 #define GX_MAX_RAILS 64   // rails of one endpoint; masks of rails are uint64_t
 #define GX_CHUNK 1024     // entries that a slab grows by
 #define GX_SMALL 64       // bytes of a receive that lies in its entry
-#define GX_COLD 256       // rounds of gx_spin between those that drive all rails
+#define GX_COLD 64        // rounds of gx_spin between those that drive an idle rail
 
 enum gx_kind { GX_TX = 1, GX_RX = 2, GX_REMOTE = 3 };
 
@@ -129,6 +129,7 @@ struct gx_core {
 	uint32_t nrails;
 	struct gx_rail *rails[GX_MAX_RAILS];
 	uint32_t rounds;     // of gx_spin
+	uint32_t turn;       // the idle rail that is next
 	uint32_t freed;      // list of entries that became free, by slot + 1
 	bool closing;
 	uint64_t lost;       // completions that found no memory
@@ -167,6 +168,8 @@ ssize_t gx_send_msg(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
 		    uint64_t data, uint64_t flags, uintptr_t tx);
 ssize_t gx_sendv_msg(uintptr_t rail, size_t count, uint64_t dest, uint64_t data,
 		     uint64_t flags, uintptr_t tx);
+ssize_t gx_inject(uintptr_t rail, uintptr_t buf, size_t len, uint64_t dest,
+		  uint64_t tag, uint64_t data, bool with_data);
 uint32_t gx_send_staged(uintptr_t rail, uint32_t n);
 ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);
@@ -174,6 +177,7 @@ int gx_fetch(uintptr_t rx);
 void gx_unfetch(uintptr_t rx);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
 
+void gx_calibrate(void);
 uint64_t gx_progress(uintptr_t core, uint64_t rails);
 uint64_t gx_spin(uintptr_t core, uint64_t hot, uint64_t all, uint32_t spins);
 
