@@ -63,12 +63,14 @@ pure:
 	@CGO_ENABLED=0 go test -timeout 5m $$($(pure_packages))
 
 # The C of the peer CQ and peer SRX under AddressSanitizer, leaks included, with the
-# tests of the receive side.
+# tests of the receive side, and those of operations on memory.
+receive_side = Smoke|Multi|Probe|Truncat|Peek|Cancel|Claim|Source|Matching|SameProcess|Sizes|Max|OpenCloseLeak|Gone|Killed
+on_memory = RMA(Calls|Outside|Hooks|Parallel|WhileClosing)|InjectWrite|CompletionLevels|KeyOfAnother|FreedKey|ClosedInFlight|LocalRegistration|Atomic(Values|BadInput|Inject|Delivered|CloseInFlight|Strangers|Context)|Counter
 .PHONY: shim
 shim:
 	@echo '== C shim with AddressSanitizer'
 	@go test -asan -count=1 -timeout 5m ./providers/ofi/...
-	@go test -asan -count=1 -timeout 8m -run 'Smoke|Multi|Probe|Truncat|Peek|Cancel|Claim|Source|Matching|SameProcess|Sizes|Max|OpenCloseLeak|Gone|Killed' ./lnx
+	@go test -asan -count=1 -timeout 8m -run '$(receive_side)|$(on_memory)' ./lnx
 
 # -count=1: Go's test cache does not know which libfabric a result was had with. ./lnx
 # comes first because it takes longest.

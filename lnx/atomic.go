@@ -28,6 +28,7 @@ type atomicState struct {
 	remote [1]RemoteRange
 	seen   [providers.MaxIOV]intercept.RemoteIOV
 	free   []*atomicOp
+	made   int            // those in free and those in use
 	pin    runtime.Pinner // of the blocks
 	// counts are how many elements an operation can have on all rails, and one more;
 	// 0 is not known yet.

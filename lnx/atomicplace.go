@@ -90,6 +90,7 @@ func (s *atomicState) take() *atomicOp {
 	if len(s.free) == 0 {
 		blocks := new([blockChunk]atomicBlock)
 		s.pin.Pin(blocks)
+		s.made += blockChunk
 		for i := range blocks {
 			s.free = append(s.free, &atomicOp{block: &blocks[i]})
 		}

@@ -151,7 +151,8 @@ func (q *CQ) pushErr(e ErrEntry) {
 // fi_cq_readfrom(3)); while none wait it drives the rails. It answers how many;
 // [fierr.EAgain] if there are none (as ErrUnexpectedFull if the reason is that), and
 // [fierr.EAvail] if the next one is a failure, which ReadErr answers. With no room in
-// entries it only drives the rails. It does not allocate.
+// entries it only drives the rails, once, which is the way to wait for what a peer writes
+// into memory. It does not allocate.
 func (q *CQ) Read(entries []Entry) (int, error) {
 	if h := q.ep.hooks; h != nil && h.cqRead != nil {
 		return h.cqRead(hookEntries(entries))
@@ -167,7 +168,7 @@ func (q *CQ) read(entries []Entry) (int, error) {
 		return 0, err
 	}
 	n, err := 0, error(nil)
-	if q.head == q.tail {
+	if q.head == q.tail || len(entries) == 0 {
 		n = q.drive(entries)
 	}
 	if n == 0 {
@@ -180,11 +181,11 @@ func (q *CQ) read(entries []Entry) (int, error) {
 	return n, err
 }
 
-// drive drives the rails for an empty queue, and answers how many completions went
+// drive drives the rails for an empty queue or no room, and answers how many completions went
 // straight to the reader.
 func (q *CQ) drive(entries []Entry) int {
 	q.out, q.filled = entries, 0
-	q.ep.progress(spin)
+	q.ep.progress(q.ep.rounds(len(entries)))
 	n := q.filled
 	q.out, q.filled = nil, 0
 	return n

@@ -118,3 +118,40 @@ func ExampleEndpoint_WriteData() {
 	// 5 bytes, data 42: hello
 	// mine FlagRMA|FlagWrite
 }
+
+// Several buffers into several ranges with one call, which is over when the target has
+// the bytes.
+func ExampleEndpoint_WriteMsg() {
+	target, initiator, toTarget := openRMA()
+	defer target.Close()
+	defer initiator.Close()
+	window := make([]byte, 32)
+	region, err := target.Register(window, mr.RemoteWrite)
+	check1(err)
+	key, err := region.RemoteKey()
+	check1(err)
+	remote, err := initiator.Import(toTarget, key)
+	check1(err)
+	defer drive(target)()
+
+	m := &lnx.RMAMsg{
+		IOV:     [][]byte{[]byte("one "), []byte("two three")},
+		Remote:  []lnx.RemoteRange{{Mem: remote, Off: 0, Len: 7}, {Mem: remote, Off: 16, Len: 6}},
+		Context: "both",
+	}
+	for {
+		err := initiator.WriteMsg(m, lnx.FlagCompletion|lnx.FlagDeliveryComplete)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fierr.EAgain) {
+			panic(err)
+		}
+		_, _ = initiator.CQ().Read(nil)
+	}
+	entries := make([]lnx.Entry, 1)
+	_, err = initiator.CQ().Wait(context.Background(), entries)
+	check1(err)
+	fmt.Printf("%v: %q, %q\n", entries[0].Context, window[:7], window[16:22])
+	// Output: both: "one two", " three"
+}

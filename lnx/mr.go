@@ -355,7 +355,9 @@ func (r *Region) noteKeys() error {
 // Close ends the region: peers that use its key from then on get an error. It answers
 // mr.ErrBusy while operations use the memory, of this endpoint as their buffer, or of
 // peers on this node; it must not be freed then. Calling it again tells whether they have
-// ended. It answers nil once, and then no peer writes into the memory any more.
+// ended. It answers nil once, and then no peer writes into the memory any more, with one
+// exception: what of a write has begun to arrive over rxm goes on to its end. So let peers
+// say that they are done before the memory is used for something else.
 //
 // A peer on this node that does not read its completions, or was killed, holds the memory
 // for 30 s at the most.

@@ -22,6 +22,7 @@ var rmaTarget = twoproc.NewRole("rma target", func(c *twoproc.Child) {
 	c.Get(&o)
 	opts := o.Choice.rma()
 	opts.Policy = o.Policy
+	opts.Caps |= o.Caps
 	n := openNode(c, opts)
 	mem := bytes.Repeat([]byte{0xee}, o.Size+2*margin)
 	region, err := n.ep.Register(mem[margin:len(mem)-margin], mr.RemoteRead|mr.RemoteWrite)
@@ -63,8 +64,13 @@ var rmaTarget = twoproc.NewRole("rma target", func(c *twoproc.Child) {
 				c.Put(true)
 				o, open = <-orders
 				c.Put(true)
-			case "close":
-				require.NoError(c, region.Close())
+			case "close": // then fill the memory, which nobody may touch any more
+				n.until(func() bool {
+					err := region.Close()
+					require.True(c, err == nil || errors.Is(err, mr.ErrBusy), "%v", err)
+					return err == nil
+				})
+				copy(w.inside(), bytes.Repeat([]byte{closedFill}, len(w.inside())))
 				c.Put(true)
 			}
 		default:
@@ -77,12 +83,17 @@ type rmaOrder struct {
 	Do        string
 	Choice    choice
 	Policy    string
+	Caps      lnx.Caps // besides CapRMA
 	Size, Off int
 }
+
+// closedFill is what the memory of a target holds after it was closed.
+const closedFill = 0x22
 
 type target struct {
 	*twoproc.Proc
 	to  lnx.Addr
+	key []byte
 	mem *lnx.RemoteMemory
 }
 
@@ -90,13 +101,13 @@ func startTarget(t *testing.T, n *node, o rmaOrder) *target {
 	t.Helper()
 	p := &target{Proc: rmaTarget.Start(t, 60*time.Second)}
 	p.Put(o)
-	var blob, key []byte
+	var blob []byte
 	p.Get(&blob)
-	p.Get(&key)
+	p.Get(&p.key)
 	p.to = n.insert(blob)
 	p.Put(n.ep.Name())
 	var err error
-	p.mem, err = n.ep.Import(p.to, key)
+	p.mem, err = n.ep.Import(p.to, p.key)
 	require.NoError(t, err)
 	return p
 }

@@ -37,6 +37,7 @@ type simNode struct {
 	ep    *Endpoint
 	core  *sim.Core
 	batch [32]Entry
+	stray func(Entry, error) // takes what ends without a context
 }
 
 // simOp is the context of an operation.
@@ -120,6 +121,10 @@ func (n *simNode) poll() bool {
 }
 
 func (n *simNode) end(ctx any, e Entry, err error) {
+	if ctx == nil && n.stray != nil {
+		n.stray(e, err)
+		return
+	}
 	op := ctx.(*simOp)
 	op.times++
 	op.entry, op.err = e, err

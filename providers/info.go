@@ -41,6 +41,8 @@ type Info struct {
 	NICAtomics bool `json:"-"`
 	// FetchToConfirm is that of Traits.
 	FetchToConfirm bool `json:"-"`
+	// ForgetsFetches is that of Traits.
+	ForgetsFetches bool `json:"-"`
 	// FetchAbove is the size in bytes above which an unexpected message has to be
 	// fetched while its sender is there (Fetcher); 0 if none has.
 	FetchAbove uint64 `json:"-"`

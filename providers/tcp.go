@@ -6,6 +6,7 @@ func init() {
 		// Native tcp has no peer interface, so the plain name means tcp under rxm.
 		Aliases:           []string{"tcp"},
 		MRMode:            MRVirtAddr | MRAllocated | MRProvKey,
+		ForgetsFetches:    true, // rxm 2.1 has no list of them
 		PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6},
 		Env: append([]EnvDefault{{
 			Name: "FI_TCP_STAGING_SBUF_SIZE", Value: "0",

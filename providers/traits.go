@@ -31,6 +31,9 @@ type Traits struct {
 	// FetchToConfirm says that atomics must not be asked to complete when the target has
 	// them (FI_DELIVERY_COMPLETE), and those that fetch can take their place.
 	FetchToConfirm bool
+	// ForgetsFetches says that atomics which wait for the target's answer never complete
+	// when the connection breaks, while all else that is under way on it fails.
+	ForgetsFetches bool
 	// Eager is the size in bytes above which a message stays with its sender until
 	// it is received, where it is not safe to leave it there; EagerEnv is the
 	// variable that users set it by.

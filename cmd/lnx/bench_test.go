@@ -46,7 +46,7 @@ func runC(t *testing.T, program string, args ...string) outcome {
 
 // shape is a line of JSON without its figures.
 func shape(out string) string {
-	out = regexp.MustCompile(`("(?:p50|p99|mean|msgs_per_s|ops_per_s|bytes_per_s)":)[\d.]+`).ReplaceAllString(out, "$1N")
+	out = regexp.MustCompile(`("(?:p50|p99|mean|msgs_per_s|ops_per_s|bytes_per_s|reg_ns)":)[\d.]+`).ReplaceAllString(out, "$1N")
 	// When the other end says that it has come as far differs.
 	out = regexp.MustCompile(`"rx_msgs":\d+,"ops"`).ReplaceAllString(out, `"rx_msgs":N,"ops"`)
 	return regexp.MustCompile(`"links":"[^"]*"`).ReplaceAllString(out, `"links":L`)
@@ -69,6 +69,7 @@ func TestCbenchReportsAsPerf(t *testing.T) {
 		"rate --op write --size 8 --iters 50 --warmup 0 --window 1",
 		"bw --op read --size 4096,100000 --iters 40 --warmup 5 --window 4",
 		"bw --op write --size 4096,100000 --iters 40 --warmup 5 --window 4 --both",
+		"reg --op write --size 8,4096 --iters 100 --warmup 3",
 	} {
 		t.Run(args, func(t *testing.T) {
 			words := strings.Fields(args)
@@ -116,6 +117,7 @@ func TestCbenchRefuses(t *testing.T) {
 		"C LNX 2.1 crashes with more":    "match --provider lnx --posted 100000",
 		"no operation: fadd":             "lat --provider shm --op fadd",
 		"tagged messages only, no write": "bw --provider lnx --op write",
+		"reg is done with write":         "reg --provider shm --op read",
 		"match is done with tsend":       "match --provider shm --op read",
 		"--size is at least 1 for read":  "bw --provider shm --op read --size 8,0",
 		"--both is for rate and bw":      "lat --provider shm --both",
@@ -133,7 +135,7 @@ func TestCbenchRefuses(t *testing.T) {
 // network namespace, is skipped by the command itself, with its reason.
 func TestBenchQuickly(t *testing.T) {
 	cbench, seen := buildCbench(t), map[string]bool{}
-	for _, rows := range []string{"/ C|better", "with none", "idle tcp rails", "^idle CPU|^wake-up"} {
+	for _, rows := range []string{"/ C |better", "with none", "idle tcp rails", "^idle CPU|^wake-up|^cache hit"} {
 		t.Run(rows, func(t *testing.T) {
 			out := t.TempDir()
 			got := execute(t, "bench", "--cbench="+cbench, "--quick", "--rounds=1", "--rows="+rows, "--out="+out)

@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 
+	"golnx/mr"
 	"golnx/providers"
 	"golnx/providers/fierr"
 )
@@ -14,6 +15,11 @@ type Core struct {
 	plan *Plan
 	// Completions are looked at once: that many were given back, and seen.
 	consumed, seen uint64
+	// The one that comes late, and how often Ready still leaves it out.
+	late uint64
+	left int
+
+	registrars []mr.Registrar // per rail, once asked for
 }
 
 var (
@@ -107,21 +113,35 @@ func (c *Core) Start(slot providers.Slot) error {
 }
 
 // Ready implements [providers.Core]. A completion that is to fail is changed in
-// place; a receive then has no bytes.
+// place; a receive then has no bytes. One that comes late holds up those behind it.
 func (c *Core) Ready() []providers.Completion {
 	ready := c.Core.Ready()
 	for i := c.seen - c.consumed; i < uint64(len(ready)); i++ {
-		d := &ready[i]
-		op := Transmit
-		if d.Kind == providers.Receive {
-			op = Receive
-		}
-		if c.plan.hit(op) {
-			d.Err, d.Len, d.Olen = int32(c.plan.err()), 0, 0
+		if d := &ready[i]; c.hits(d) {
+			if c.plan.Late > 0 {
+				c.late, c.left = c.seen, c.plan.Late
+			} else {
+				d.Err, d.Len, d.Olen = int32(c.plan.err()), 0, 0
+			}
 		}
 		c.seen++
 	}
+	if c.left > 0 {
+		c.left--
+		return ready[:min(c.late-c.consumed, uint64(len(ready)))]
+	}
 	return ready
+}
+
+// hits counts a completion. What peers write has none that could fail.
+func (c *Core) hits(d *providers.Completion) bool {
+	switch d.Kind {
+	case providers.Transmit:
+		return c.plan.hit(Transmit)
+	case providers.Receive:
+		return c.plan.hit(Receive)
+	}
+	return false
 }
 
 // Consume implements [providers.Core].

@@ -20,6 +20,9 @@
 // there are [Transmit] and [Receive], completions that come as errors although the
 // operation was carried out, and [Open], which an opener asks Plan.Fail for.
 //
+// Where the inner Core has memory operations, [RMA], [Atomic] and [Register] can fail,
+// too. With Plan.Late a completion comes late instead of as an error.
+//
 // AllocRx over the limit does not fail and is not counted: an owner may rely on it
 // as long as there is memory.
 package fault

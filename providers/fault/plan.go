@@ -11,8 +11,8 @@ import (
 // Op is a kind of operation that can fail.
 type Op string
 
-// The operations. All but the last three are methods of providers.Core
-// or Prober.
+// The operations. All but the last three are methods, of providers.Core or Prober where
+// nothing else is said.
 const (
 	Name    Op = "Name"
 	Insert  Op = "Insert"
@@ -24,8 +24,12 @@ const (
 	Start   Op = "Start"
 	Close   Op = "Close"
 
+	RMA      Op = "RMA"      // of providers.RMAer
+	Atomic   Op = "Atomic"   // of providers.AtomicCore
+	Register Op = "Register" // of mr.Registrar
+
 	Open     Op = "Open"     // of a Core, if its opener asks Plan.Fail
-	Transmit Op = "Transmit" // the completion of a send
+	Transmit Op = "Transmit" // the completion of a send, or of an operation on a peer's memory
 	Receive  Op = "Receive"  // the completion of a receive
 )
 
@@ -39,6 +43,9 @@ type Plan struct {
 	N int64
 	// Err is the error it fails with; EIO if 0.
 	Err fierr.Errno
+	// Late, if not 0, has a completion come late rather than fail, with those behind it:
+	// so many calls of Core.Ready leave it out.
+	Late int
 
 	calls atomic.Int64
 	fired atomic.Pointer[Op]
@@ -103,6 +110,9 @@ func (p *Plan) String() string {
 		op = "operation"
 	}
 	s := fmt.Sprintf("%s %d fails with %v", op, p.N, p.err())
+	if p.Late > 0 {
+		s = fmt.Sprintf("%s %d comes late by %d calls", op, p.N, p.Late)
+	}
 	if p.Fired() && p.Op == "" {
 		return s + ": " + string(p.Where())
 	}

@@ -147,6 +147,7 @@ func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
 		InjectArrives:  traits.InjectArrives,
 		NICAtomics:     traits.NICAtomics,
 		FetchToConfirm: traits.FetchToConfirm,
+		ForgetsFetches: traits.ForgetsFetches,
 	}}
 	if info.Caps&providers.CapRMA != 0 {
 		info.RMAIOVLimit = min(providers.MaxIOV, int(c.tx_attr.rma_iov_limit))

@@ -73,6 +73,9 @@ func TestRegistrar(t *testing.T) {
 		require.ErrorIs(t, err, fierr.ENoKey, "the key is taken")
 		_, _, err = reg.RawKey()
 		require.Error(t, err)
+		// Without FI_MR_ENDPOINT these have no meaning, and nothing here has it.
+		require.ErrorIs(t, reg.BindEndpoint(), fierr.ENoSys)
+		require.ErrorIs(t, reg.Enable(), fierr.ENoSys)
 		require.NoError(t, reg.Close())
 		require.NoError(t, reg.Close(), "twice does nothing")
 		reg, err = r.Register(ask)

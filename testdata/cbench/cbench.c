@@ -55,7 +55,7 @@ const char *const kind_names[KINDS] = {"exact", "tag", "source"};
 __attribute__((noreturn)) static void usage(const char *why, const char *what)
 {
 	fprintf(stderr, "cbench: %s %s\n"
-		"usage: cbench lat|rate|bw|match --provider NAME [--domain NAME] [--op tsend|read|write] [--size BYTES,...]\n"
+		"usage: cbench lat|rate|bw|match|reg --provider NAME [--domain NAME] [--op tsend|read|write] [--size BYTES,...]\n"
 		"       [--iters N] [--warmup N] [--window N] [--both] [--cpus LEAD,FOLLOW] [--timeout SECONDS]\n"
 		"       [--kind exact|tag|source,...] [--posted N,... | --unexpected N,...]\n",
 		why, what);
@@ -145,6 +145,8 @@ static void parse(int argc, char **argv)
 		usage("C LNX 2.1 has tagged messages only, no", op_names[opt.op]);
 	if (opt.op != OP_TSEND && !strcmp(opt.test, "match"))
 		usage("match is done with tsend, not with", op_names[opt.op]);
+	if (opt.op != OP_WRITE && !strcmp(opt.test, "reg"))
+		usage("reg is done with write, not with", op_names[opt.op]);
 	for (size_t i = 0; i < opt.sizes.n && opt.op != OP_TSEND; i++)
 		if (!opt.sizes.at[i])
 			usage("--size is at least 1 for", op_names[opt.op]);
@@ -178,6 +180,8 @@ static struct params defaults(size_t size, uint64_t depth)
 	} else if (!strcmp(opt.test, "bw")) {
 		p.iters = clamp(100, (1ULL << 32) / bytes, 100000);
 		window = 16;
+	} else if (!strcmp(opt.test, "reg")) {
+		p.iters = 1000000;
 	} else {
 		usage("there is no test", opt.test);
 	}
@@ -268,7 +272,9 @@ static void pin(uint64_t cpu)
 static void run_one(const struct params *p)
 {
 	alarm((unsigned)opt.timeout);
-	if (p->op != OP_TSEND)
+	if (!strcmp(p->test, "reg"))
+		run_reg(p);
+	else if (p->op != OP_TSEND)
 		run_rma(p);
 	else if (!strcmp(p->test, "rate") || !strcmp(p->test, "bw"))
 		run_stream(p);

@@ -90,6 +90,9 @@ void send_to_peer(struct op *op, size_t size, uint64_t tag);
 void offer(void *memory, size_t len);
 void withdraw(void);
 
+/* reregister registers memory as the buffer of an operation, and ends that. */
+void reregister(void *memory, size_t len);
+
 /* start_rma reads or writes size bytes at an offset of the other end's memory. */
 void start_rma(struct op *op, bool write, size_t size, uint64_t offset);
 
@@ -120,6 +123,7 @@ uint64_t percentile(const struct histogram *h, double percent);
 void run_lat(const struct params *p);
 void run_stream(const struct params *p);
 void run_rma(const struct params *p);
+void run_reg(const struct params *p);
 
 /* report prints the begin of a line of JSON, the test adds its figure, report_end
  * the rest: which rails carried the messages and operations. */

@@ -248,6 +248,12 @@ void offer(void *memory, size_t len)
 		die("the other end offers %llu bytes of memory, want %zu", (unsigned long long)far.len, len);
 }
 
+void reregister(void *memory, size_t len)
+{
+	check(fi_mr_reg(domain, memory, len, FI_READ | FI_WRITE, 0, 1, 0, &mr, NULL), "fi_mr_reg");
+	check(fi_close(&mr->fid), "fi_close MR");
+}
+
 void withdraw(void)
 {
 	check(fi_close(&mr->fid), "fi_close MR");

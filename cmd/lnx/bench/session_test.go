@@ -80,6 +80,9 @@ func TestEveryTestRuns(t *testing.T) {
 	exchange, err := Lookup("exchange", "")
 	require.NoError(t, err)
 	for _, test := range append(Offered(), exchange) {
+		if test.Alone { // see TestReg
+			continue
+		}
 		for _, size := range []int{0, 9, 70_000} {
 			size = test.fit(size)
 			p := Params{Test: test.Name, Op: test.Op, Size: size, Iters: 90, Warmup: 7, Window: test.Window, Verify: true}

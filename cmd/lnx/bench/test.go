@@ -31,6 +31,8 @@ type Test struct {
 	Goroutines bool
 	// Matching says that it has Params.Kind, Posted and Unexpected.
 	Matching bool
+	// Alone says that the other end has no part in it.
+	Alone bool
 	// Iters is the default of Params.Iters for messages of a size.
 	Iters func(size int) int
 	// Lead measures, Follow does the other end's part: it calls End.Ready when

@@ -101,6 +101,8 @@ func Rows(depth int) []Row {
 // memory compares reads and writes of the other end's memory.
 func memory() (rows []Row) {
 	const large = "--size 4194304 --window 8"
+	const registering = "reg --op write --size 4096"
+	reg := func(c Command) Figure { return Figure{Command: c, Key: "reg_ns"} }
 	bw := func(c Command) Figure { return Figure{Command: c, Key: "bytes_per_s"} }
 	for _, l := range []struct {
 		links, name  string
@@ -125,9 +127,13 @@ func memory() (rows []Row) {
 			Row{
 				fmt.Sprintf("read 8 B, %s / %s", l.links, l.name), "us",
 				single(ours(l.links, "lat --op read", l.single)), []Figure{single(l.base("lat --op read", l.single))}, 0, false,
+			},
+			Row{
+				fmt.Sprintf("cache hit / fi_mr_reg and fi_close of 4 KiB, %s", l.name), "ns",
+				reg(ours(l.links, registering, 1_000_000)), []Figure{reg(l.base(registering, 100_000))}, 0, false,
 			})
 	}
-	return rows
+	return append(rows, Row{"cache hit among 1024 entries", "ns", reg(ours("shm", registering, 1_000_000)), nil, 100, false})
 }
 
 // matching compares waiting for one message among many with waiting for one alone.
