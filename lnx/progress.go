@@ -68,6 +68,7 @@ func (ep *Endpoint) progress(rounds int) {
 	if !ep.flooded() && len(ep.core.Ready()) == 0 {
 		ep.core.Spin(ep.poll.next(), ep.poll.all, rounds)
 	}
+	ep.arriving.since = 0
 	ep.drain()
 	ep.upkeep()
 }
