@@ -57,15 +57,14 @@ func TestNoAllocationInBatch(t *testing.T) {
 	opts := choice{Links: "shm"}.options()
 	l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
 	l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
-	in := make([]byte, 8)
-	msgs := make([]lnx.Msg, 10)
+	msgs, ins := make([]lnx.Msg, 10), make([]lnx.Msg, 10)
 	for i := range msgs {
 		msgs[i] = lnx.Msg{IOV: [][]byte{make([]byte, 8)}, Addr: l.toB, Tag: 1, Context: t}
+		ins[i] = lnx.Msg{IOV: [][]byte{make([]byte, 8)}, Addr: l.toA, Tag: 1, Context: l.ctx}
 	}
 	round := func() {
-		for range msgs {
-			must(l.b.ep.TRecv(in, l.toA, 1, 0, l.ctx))
-		}
+		_, err := l.b.ep.TRecvBatch(ins, lnx.FlagCompletion)
+		must(err)
 		got := 0
 		for rest := msgs; len(rest) > 0; {
 			n, err := l.a.ep.TSendBatch(rest, lnx.FlagCompletion)

@@ -12,11 +12,9 @@ import (
 // greet sends a first message, which connects.
 func greet(t *testing.T, from, to *node, dst, src lnx.Addr) {
 	m := message{Size: 8, Tag: 1}
-	out, in := &pending{buf: payload(m.Seed, m.Size)}, to.post(m.Size, src, m.Tag, 0)
-	from.until(func() bool {
-		to.poll()
-		return from.startOnce(dst, m, out) == nil
-	})
+	in := to.post(m.Size, src, m.Tag, 0)
+	out, err := from.startTo(dst, m, to)
+	require.NoError(t, err)
 	from.until(func() bool { to.poll(); return out.done && in.done })
 }
 

@@ -60,6 +60,28 @@ func (ep *Endpoint) TSendBatch(msgs []Msg, flags Flags) (n int, err error) {
 	return b.sent, err
 }
 
+// TRecvBatch posts receives, in order, as TRecvMsg with flags does: with FlagCompletion,
+// or without any. It answers how many were posted, and if not all, why not the next one:
+// after EAGAIN, go on with msgs[n:].
+func (ep *Endpoint) TRecvBatch(msgs []Msg, flags Flags) (n int, err error) {
+	if bad := flags &^ FlagCompletion; bad != 0 {
+		return 0, fmt.Errorf("TRecvBatch: %v is not for batches of receives: %w", bad, fierr.EBadFlags)
+	}
+	ep.lock()
+	defer ep.mu.Unlock()
+	for i := range msgs {
+		if ep.hooks != nil {
+			err = ep.hooks.receive(intercept.OpTRecvMsg, &msgs[i], flags)
+		} else {
+			err = ep.receive(intercept.OpTRecvMsg, &msgs[i], flags)
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(msgs), nil
+}
+
 // batch is messages to one rail that are handed over together.
 type batch struct {
 	ep     *Endpoint

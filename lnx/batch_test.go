@@ -108,3 +108,54 @@ func TestBatchWithHooks(t *testing.T) {
 	}
 	require.Equal(t, 3, seen)
 }
+
+// A batch of receives is posted in order, up to the one that cannot be.
+func TestRecvBatch(t *testing.T) {
+	onMatchers(t, func(t *testing.T, c choice) {
+		opts := c.options()
+		opts.MaxPosted = 5
+		a, b := newNode(t, c.options()), newNode(t, opts)
+		toB, toA := a.insert(b.ep.Name()), b.insert(a.ep.Name())
+		var ins []*pending
+		var msgs []lnx.Msg
+		for range 7 {
+			in := &pending{buf: make([]byte, 10)}
+			ins, msgs = append(ins, in), append(msgs, lnx.Msg{IOV: [][]byte{in.buf}, Addr: toA, Tag: 7, Ignore: 1, Context: in})
+		}
+		n, err := b.ep.TRecvBatch(msgs, lnx.FlagCompletion)
+		require.ErrorIs(t, err, fierr.EAgain)
+		require.Equal(t, 5, n, "MaxPosted")
+		for i, in := range ins[:5] {
+			m := message{Size: 10, Tag: 6, Seed: uint64(i)}
+			out, err := a.startTo(toB, m, b)
+			require.NoError(t, err)
+			a.until(func() bool { b.poll(); return out.done && in.done })
+			check(t, in, m, toA)
+		}
+		n, err = b.ep.TRecvBatch(msgs[5:], lnx.FlagCompletion)
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+
+		n, err = b.ep.TRecvBatch([]lnx.Msg{msgs[0], {IOV: make([][]byte, 99), Addr: toA}, msgs[1]}, 0)
+		require.ErrorIs(t, err, fierr.EInval)
+		require.Equal(t, 1, n)
+		_, err = b.ep.TRecvBatch(msgs[:1], lnx.FlagCompletion|lnx.FlagPeek)
+		require.ErrorIs(t, err, fierr.EBadFlags)
+	})
+}
+
+// Hooks see every receive of a batch.
+func TestRecvBatchWithHooks(t *testing.T) {
+	seen := 0
+	a, _, toB, _ := hookedPair(t, choices[0], &intercept.Hooks{
+		TRecvMsg: func(_ *intercept.Rail, r *intercept.Recv, next func(*intercept.Recv) error) error {
+			seen++
+			return next(r)
+		},
+	})
+	m := lnx.Msg{IOV: [][]byte{make([]byte, 1)}, Addr: toB, Tag: 1}
+	n, err := a.ep.TRecvBatch([]lnx.Msg{m, m, m}, lnx.FlagCompletion)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.Equal(t, 3, seen)
+}

@@ -159,6 +159,18 @@ func (n *node) start(to lnx.Addr, m message) (*pending, error) {
 	return p, err
 }
 
+// startTo is start for a receiver that nothing else drives.
+func (n *node) startTo(to lnx.Addr, m message, receiver *node) (*pending, error) {
+	p := &pending{buf: payload(m.Seed, m.Size)}
+	var err error
+	n.until(func() bool {
+		receiver.poll()
+		err = n.startOnce(to, m, p)
+		return !errors.Is(err, fierr.EAgain)
+	})
+	return p, err
+}
+
 func (n *node) startOnce(to lnx.Addr, m message, p *pending) (err error) {
 	if m.Untagged {
 		return n.startMsg(to, m, p)

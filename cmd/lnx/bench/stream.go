@@ -77,6 +77,9 @@ func (s *stream) run(end int) error {
 			}
 		}
 		if s.in != nil {
+			if err := s.in.postBatch(); err != nil {
+				return err
+			}
 			if err := s.in.acknowledge(end); err != nil {
 				return err
 			}
@@ -235,6 +238,7 @@ type sink struct {
 	ack           slot
 	posted, got   int
 	acked, nAcked int // messages, acknowledgements
+	batch         []lnx.Msg
 }
 
 func newSink(e *End, p Params, mine, theirs uint64) *sink {
@@ -247,13 +251,36 @@ func (s *sink) begin() error {
 			return err
 		}
 	}
+	return s.postBatch()
+}
+
+// postNext posts the next receive of the run, or notes it for postBatch.
+func (s *sink) postNext(in *slot) error {
+	s.posted++
+	tag := s.tag | uint64(s.posted-1)
+	if s.p.Batch == 0 {
+		return s.post(in, tag, tagNumber)
+	}
+	in.iov[0] = in.buf
+	s.batch = append(s.batch, lnx.Msg{IOV: in.iov[:], Addr: s.Peer, Tag: tag, Ignore: tagNumber, Context: in})
 	return nil
 }
 
-// postNext posts the next receive of the run.
-func (s *sink) postNext(in *slot) error {
-	s.posted++
-	return s.post(in, s.tag|uint64(s.posted-1), tagNumber)
+// postBatch posts what postNext has noted.
+func (s *sink) postBatch() error {
+	rest := s.batch
+	for len(rest) > 0 {
+		n, err := s.EP.TRecvBatch(rest[:min(len(rest), s.p.Batch)], lnx.FlagCompletion)
+		for i := range n {
+			rest[i].Context.(*slot).busy++
+		}
+		rest = rest[n:]
+		if err != nil {
+			return err
+		}
+	}
+	s.batch = s.batch[:0]
+	return nil
 }
 
 // take checks a message and posts its buffer again, if there are more to come.
