@@ -19,7 +19,7 @@ type measureFlags struct {
 	Window     *int           `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
 	Both       bool           `help:"For rate and bw, messages in both directions at once."`
 	Goroutines *int           `placeholder:"N" help:"For lat and rate, so many goroutines at each end with blocking calls, instead of one that polls."`
-	Batch      *int           `placeholder:"N" help:"For rate and bw, send up to so many messages with one call."`
+	Batch      *int           `placeholder:"N" help:"For rate and bw, send, and receive, up to so many messages with one call."`
 	Kind       []string       `placeholder:"KIND" help:"For match, how receives name messages: ${kinds}. Without it, all."`
 	Posted     []int          `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
 	Unexpected []int          `placeholder:"N" help:"For match, unexpected messages that do not match."`
