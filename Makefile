@@ -88,14 +88,23 @@ plain:
 	@go test -count=1 -timeout 10m -run 'TestTraceOfMillions' ./cmd/lnx
 
 # golnx beside plain libfabric and C LNX, in the same minutes: docs/perf.md. ROUNDS,
-# ROWS (a regular expression for their names) and CPUS (as 0,1) change what is run.
+# ROWS (a regular expression for their names) and CPUS (as 0,1) change what is run. It is
+# built with the profile that `make pgo` records, which takes a minute.
 .PHONY: bench
 bench: setup
 	@mkdir -p bin
 	@echo '== building bin/lnx and bin/cbench'
-	@go build -o bin/lnx ./cmd/lnx
+	@go build -pgo=cmd/lnx/hot.pgo -o bin/lnx ./cmd/lnx
 	@$$(go env CC) -O2 -Wall -Wextra -o bin/cbench testdata/cbench/*.c $$(pkg-config --cflags --libs libfabric)
 	@bin/lnx bench --cbench bin/cbench --out bench-out $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(ROWS),--rows='$(ROWS)') $(if $(CPUS),--cpus=$(CPUS))
+
+# Where the data path spends its time, for builds with -pgo. -trimpath leaves out where
+# the sources are.
+.PHONY: pgo
+pgo: setup
+	@dir=$$(mktemp -d /tmp/golnx.XXXXXX) && trap 'rm -r "$$dir"' EXIT && \
+		go test -c -trimpath -o "$$dir/lnx.test" ./lnx && \
+		"$$dir/lnx.test" -test.run '^$$' -test.bench 'RoundTrip|Rate' -test.benchtime 5s -test.cpuprofile cmd/lnx/hot.pgo
 
 # The Go benchmarks of the work tree beside those of revision BASE. BENCH (a regular
 # expression), BENCHTIME and RUNS change what is run.

@@ -1,6 +1,7 @@
 package lnx
 
 import (
+	"fmt"
 	"testing"
 
 	"golnx/providers/fierr"
@@ -63,40 +64,62 @@ func want(tb testing.TB, ep *Endpoint, entries []Entry, flag Flags) {
 }
 
 // BenchmarkRate sends half a window at a time in one direction, with a window of
-// receives posted; the figure is for one message, at both ends.
+// receives posted, with one call for each message and with one for all. The figure is
+// for one message, at both ends.
 func BenchmarkRate(b *testing.B) {
 	const window = 64
-	x, y, toY, toX := pair(b, Options{Links: "shm+tcp:lo"})
-	out, in := make([]byte, 8), make([]byte, 8)
-	entries := make([]Entry, window)
-	for range window {
-		check(b, y.TRecv(in, toX, 1, 0, nil))
-	}
-	send := func() {
-		for x.TSend(out, toY, 1, nil) != nil {
-			_, _ = y.CQ().Read(entries) // connects
-		}
-	}
-	send()
-	want(b, y, entries, FlagRecv)
-	check(b, y.TRecv(in, toX, 1, 0, nil))
-	want(b, x, entries, FlagSend)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for done := 0; done < b.N; done += window / 2 {
-		for range window / 2 {
-			send()
-		}
-		for n := 0; n < window/2; {
-			k, _ := x.CQ().Read(entries)
-			n += k
-		}
-		for n := 0; n < window/2; {
-			k, _ := y.CQ().Read(entries)
-			n += k
-			for range k {
-				check(b, y.TRecv(in, toX, 1, 0, nil))
+	for _, batches := range []bool{false, true} {
+		b.Run(fmt.Sprintf("batches=%v", batches), func(b *testing.B) {
+			x, y, toY, toX := pair(b, Options{Links: "shm+tcp:lo"})
+			entries := make([]Entry, window)
+			outs, ins := make([]Msg, window/2), make([]Msg, window)
+			for i := range ins {
+				ins[i] = Msg{IOV: [][]byte{make([]byte, 8)}, Addr: toX, Tag: 1}
 			}
-		}
+			for i := range outs {
+				outs[i] = Msg{IOV: [][]byte{make([]byte, 8)}, Addr: toY, Tag: 1}
+			}
+			post := func(n int) {
+				if batches {
+					_, err := y.TRecvBatch(ins[:n], FlagCompletion)
+					check(b, err)
+					return
+				}
+				for i := range n {
+					check(b, y.TRecv(ins[i].IOV[0], toX, 1, 0, nil))
+				}
+			}
+			send := func() {
+				if batches {
+					_, err := x.TSendBatch(outs, FlagCompletion)
+					check(b, err)
+					return
+				}
+				for i := range outs {
+					check(b, x.TSend(outs[i].IOV[0], toY, 1, nil))
+				}
+			}
+			post(window)
+			for x.TSend(nil, toY, 1, nil) != nil {
+				_, _ = y.CQ().Read(entries) // connects
+			}
+			want(b, y, entries, FlagRecv)
+			post(1)
+			want(b, x, entries, FlagSend)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for done := 0; done < b.N; done += window / 2 {
+				send()
+				for n := 0; n < window/2; {
+					k, _ := x.CQ().Read(entries)
+					n += k
+				}
+				for n := 0; n < window/2; {
+					k, _ := y.CQ().Read(entries)
+					n += k
+					post(k)
+				}
+			}
+		})
 	}
 }
