@@ -70,12 +70,7 @@ func (ep *Endpoint) TRecvBatch(msgs []Msg, flags Flags) (n int, err error) {
 	ep.lock()
 	defer ep.mu.Unlock()
 	for i := range msgs {
-		if ep.hooks != nil {
-			err = ep.hooks.receive(intercept.OpTRecvMsg, &msgs[i], flags)
-		} else {
-			err = ep.receive(intercept.OpTRecvMsg, &msgs[i], flags)
-		}
-		if err != nil {
+		if err := ep.hookedReceive(intercept.OpTRecvMsg, &msgs[i], flags); err != nil {
 			return i, err
 		}
 	}

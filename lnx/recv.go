@@ -58,6 +58,11 @@ func (ep *Endpoint) TRecvMsg(m *Msg, flags Flags) error {
 func (ep *Endpoint) trecvmsg(o intercept.Op, m *Msg, flags Flags) error {
 	ep.lock()
 	defer ep.mu.Unlock()
+	return ep.hookedReceive(o, m, flags)
+}
+
+// hookedReceive is receive, through the hooks if there are any.
+func (ep *Endpoint) hookedReceive(o intercept.Op, m *Msg, flags Flags) error {
 	if ep.hooks != nil {
 		return ep.hooks.receive(o, m, flags)
 	}
