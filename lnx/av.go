@@ -91,7 +91,7 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 	loc := peer.Locate(ep.self, remote)
 	common, err := peer.Common(ep.local, remote, loc, ep.set.DisableShm)
 	if err != nil {
-		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w", fierr.EHostUnreach, err)
+		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w%s", fierr.EHostUnreach, err, ep.otherMode(remote))
 	}
 	if err := ep.onePath(common); err != nil {
 		return AddrUnspec, fmt.Errorf("AV.Insert: %v: %w", remote, err)

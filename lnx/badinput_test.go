@@ -255,7 +255,7 @@ func TestBadOptions(t *testing.T) {
 		{lnx.Options{Links: "shm", Lookup: env("FI_LNX_DISABLE_SHM", "x")}, "FI_LNX_DISABLE_SHM"},
 		{lnx.Options{Links: "nosuch"}, `provider "nosuch" is unknown`},
 		{lnx.Options{Links: "tcp:nosuch"}, `no domain "nosuch"`},
-		{lnx.Options{Links: "shm", DisableShm: true}, "nothing of it is left"},
+		{lnx.Options{Links: "shm", DisableShm: true}, "nothing of it is left; shm: disabled by FI_LNX_DISABLE_SHM or Options.DisableShm"},
 		{lnx.Options{Links: "tcp:lo+tcp;ofi_rxm:lo"}, "named twice"},
 	} {
 		if c.opts.Lookup == nil {

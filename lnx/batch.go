@@ -26,7 +26,7 @@ func (ep *Endpoint) TSendBatch(msgs []Msg, flags Flags) (n int, err error) {
 		for i := range msgs {
 			m := &msgs[i]
 			if err := ep.send(intercept.OpTSendMsg, m.IOV, m.Addr, m.Tag, m.Data, flags, m.Context, quiet); err != nil {
-				return i, err
+				return i, inBatch("TSendBatch", i, err)
 			}
 		}
 		return len(msgs), nil
@@ -50,7 +50,7 @@ func (ep *Endpoint) TSendBatch(msgs []Msg, flags Flags) (n int, err error) {
 			if flushed := b.flush(); flushed != nil {
 				err = flushed
 			}
-			return b.sent, err
+			return b.sent, inBatch("TSendBatch", b.sent, err)
 		}
 		if err := b.add(path, op, m.IOV); err != nil {
 			return b.sent, err
@@ -71,10 +71,18 @@ func (ep *Endpoint) TRecvBatch(msgs []Msg, flags Flags) (n int, err error) {
 	defer ep.mu.Unlock()
 	for i := range msgs {
 		if err := ep.hookedReceive(intercept.OpTRecvMsg, &msgs[i], flags); err != nil {
-			return i, err
+			return i, inBatch("TRecvBatch", i, err)
 		}
 	}
 	return len(msgs), nil
+}
+
+// inBatch says which message of a batch an error is about.
+func inBatch(call string, i int, err error) error {
+	if err == fierr.Again {
+		return err
+	}
+	return fmt.Errorf("%s: message %d: %w", call, i, err)
 }
 
 // batch is messages to one rail that are handed over together.

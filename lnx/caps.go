@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"fmt"
+	"slices"
 
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -34,10 +35,12 @@ func (s *settings) setCaps() error {
 }
 
 // lacking says what a provider cannot do of what is asked for, by the rail and the bit,
-// if it offers nothing or a hook took the bit out.
-func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info) error {
+// if it offers nothing or a hook took the bit out. The rail is one of the domains, if
+// those are named.
+func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info, domains []string) error {
+	wanted := func(info *ofi.Info) bool { return len(domains) == 0 || slices.Contains(domains, info.Domain) }
 	for _, info := range infos {
-		if missing := f.caps &^ info.Caps; missing != 0 {
+		if missing := f.caps &^ info.Caps; missing != 0 && wanted(info) {
 			return cannot(info.Name(), missing)
 		}
 	}
@@ -63,7 +66,7 @@ func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info) error {
 			break
 		}
 	}
-	return cannot(all[0].Name(), missing)
+	return cannot(all[max(0, slices.IndexFunc(all, wanted))].Name(), missing)
 }
 
 func cannot(rail string, missing Caps) error {

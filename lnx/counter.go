@@ -103,7 +103,11 @@ func (ep *Endpoint) countRemote() error {
 			rails[r], ok = core.RemoteEvents(r)
 		}
 		if !ok {
-			return fmt.Errorf("rail %s does not count what peers do (FI_RMA_EVENT): %w", ep.link.Rails[r].Name(), fierr.EOpNotSupp)
+			why := ""
+			if ep.set.Caps&CapRMAEvent == 0 {
+				why = ", and the link was opened without CapRMAEvent, which Options.Caps asks for"
+			}
+			return fmt.Errorf("rail %s does not count what peers do (FI_RMA_EVENT)%s: %w", ep.link.Rails[r].Name(), why, fierr.EOpNotSupp)
 		}
 	}
 	cs.rails, cs.remotely = rails, core

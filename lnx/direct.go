@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"fmt"
+	"strings"
 
 	"golnx/linkspec"
 	"golnx/peer"
@@ -117,4 +118,22 @@ func (ep *Endpoint) dropOf(r int, addr uint64) {
 // posted a receive for, and reads nothing that comes behind it.
 func (ep *Endpoint) noUntagged(o intercept.Op) error {
 	return fmt.Errorf("%s: rail %s has no untagged messages in direct mode (Options.Direct): %w", callName(o), ep.link.Rails[0].Name(), ErrNotSupported)
+}
+
+// otherMode says so if one end has a provider and the other has it below a layer that
+// direct mode leaves out.
+func (ep *Endpoint) otherMode(remote *peer.Address) string {
+	if remote.Ext == nil {
+		return ""
+	}
+	for _, l := range ep.local {
+		for _, r := range remote.Ext.Rails {
+			own, _, _ := strings.Cut(l.Provider, ";")
+			other, _, _ := strings.Cut(r.Provider, ";")
+			if own == other && l.Provider != r.Provider {
+				return fmt.Sprintf(" (one end has Options.Direct, or %s, and the other has not: over %s both need it)", EnvDirect, own)
+			}
+		}
+	}
+	return ""
 }

@@ -110,9 +110,6 @@ func (f *finder) discover(traits providers.Traits) ([]*ofi.Info, error) {
 	}
 	infos, err := getinfo(f.hooks, traits, f.caps, f.direct)
 	if err == nil {
-		err = f.lacking(traits, infos)
-	}
-	if err == nil {
 		f.known[traits.Name] = infos
 	}
 	return infos, err
@@ -165,7 +162,7 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 		link.infos = append(link.infos, infos...)
 	}
 	if len(link.infos) == 0 {
-		return nil, left, errors.New("nothing of it is left")
+		return nil, left, nothingLeft(left)
 	}
 	if err := set.checkDirect(link.Rails); err != nil {
 		return nil, left, err
@@ -181,6 +178,17 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 		link.Info.MsgOrder = 0
 	}
 	return link, left, nil
+}
+
+// nothingLeft says why a link has no rail.
+func nothingLeft(left []LeftOut) error {
+	s := "nothing of it is left"
+	for _, l := range left {
+		if !l.Note {
+			s += fmt.Sprintf("; %s: %s", l.What, l.Reason)
+		}
+	}
+	return errors.New(s)
 }
 
 // canonical leaves out a domain that only repeats the provider's name, as shm's.
@@ -224,6 +232,9 @@ func (f *finder) available() string {
 // member finds one info for each domain that a member of a spec asks for.
 func (f *finder) member(traits providers.Traits, domains []string, leave func(what, reason string, args ...any)) ([]*ofi.Info, error) {
 	all, err := f.discover(traits)
+	if err == nil {
+		err = f.lacking(traits, all, domains)
+	}
 	if err != nil {
 		return nil, err
 	}

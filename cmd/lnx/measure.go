@@ -12,11 +12,11 @@ import (
 
 // measureFlags say what the end that leads measures.
 type measureFlags struct {
-	Size       ui.Sizes       `placeholder:"BYTES" help:"Sizes of messages, as 8,64,4K,1M. Without it, 8."`
+	Size       ui.Sizes       `placeholder:"BYTES" help:"Sizes of messages, as 8,64,4K,1M. Without it, 8, for bw 64K."`
 	Iters      *int           `placeholder:"N" xor:"length" help:"Messages or round trips to measure. Without it, by size."`
 	Duration   *time.Duration `placeholder:"TIME" xor:"length" help:"Measure about as long, as 2s, instead of a number of iterations."`
 	Warmup     *int           `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
-	Window     *int           `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16)."`
+	Window     *int           `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16), fewer where the buffers would take too much."`
 	Both       bool           `help:"For rate and bw, messages in both directions at once."`
 	Goroutines *int           `placeholder:"N" help:"For lat and rate, so many goroutines at each end with blocking calls, instead of one that polls."`
 	Batch      *int           `placeholder:"N" help:"For rate and bw, send, and receive, up to so many messages with one call."`
@@ -29,7 +29,7 @@ type measureFlags struct {
 // given says whether any flag was.
 func (f measureFlags) given() bool { return !reflect.ValueOf(f).IsZero() }
 
-// defaultSize is that of a message, in bytes.
+// defaultSize is that of a message, in bytes, of a test that has no other.
 const defaultSize = 8
 
 // maxDuration bounds --duration.
@@ -39,7 +39,7 @@ const maxDuration = time.Hour
 func (f *measureFlags) runs(test bench.Test) ([]bench.Params, error) {
 	sizes := f.Size
 	if sizes == nil {
-		sizes = ui.Sizes{defaultSize}
+		sizes = ui.Sizes{max(defaultSize, test.Size)}
 	}
 	if f.Duration != nil && (*f.Duration <= 0 || *f.Duration > maxDuration) {
 		return nil, fmt.Errorf("--duration %v: it can be up to %v", *f.Duration, maxDuration)

@@ -10,6 +10,7 @@ func init() {
 	Register(Test{
 		Name:    "bw",
 		Help:    bwHelp,
+		Size:    bwSize,
 		Window:  bwWindow,
 		Both:    true,
 		Batches: true,
@@ -23,6 +24,7 @@ func init() {
 const (
 	bwHelp   = "bytes a second in one direction, or both"
 	bwWindow = 16
+	bwSize   = 64 << 10
 )
 
 func bwIters(size int) int { return min(100_000, max(100, 1<<32/max(size, 1))) }

@@ -12,7 +12,7 @@ func remoteRate(op *remoteOp) Test {
 
 // remoteBW is the test bw with an operation on memory.
 func remoteBW(op *remoteOp) Test {
-	return remoteStream(op, Test{Name: "bw", Help: bwHelp, Window: bwWindow, Iters: bwIters}, bwResult)
+	return remoteStream(op, Test{Name: "bw", Help: bwHelp, Size: bwSize, Window: bwWindow, Iters: bwIters}, bwResult)
 }
 
 func remoteStream(op *remoteOp, t Test, result func(Params, time.Duration, []RailCount) Result) Test {

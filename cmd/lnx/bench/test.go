@@ -19,6 +19,8 @@ type Test struct {
 	Help string
 	// Window is the default of Params.Window for small messages; 0 says that the test has none.
 	Window int
+	// Size is the default of Params.Size where that is not a small message.
+	Size int
 	// MinSize and MaxSize bound Params.Size further than 0 and MaxSize; 0 is no bound.
 	MinSize, MaxSize int
 	// Both says that it can run in both directions at once.
