@@ -246,9 +246,9 @@ func completes(t *testing.T, ep *Endpoint) ErrEntry {
 // Two ends of which only one is in direct mode have no rail in common over tcp, and are
 // told why.
 func TestDirectAtOneEnd(t *testing.T) {
-	a, b := newNode(t, lnx.Options{Links: "tcp:lo"}), newNode(t, lnx.Options{Links: "tcp:lo", Direct: true})
-	for _, ends := range [][2]*node{{a, b}, {b, a}} {
-		_, err := ends[0].ep.AV().Insert(ends[1].ep.Name())
+	a, b := opened(t, Options{Links: "tcp:lo"}), opened(t, Options{Links: "tcp:lo", Direct: true})
+	for _, ends := range [][2]*Endpoint{{a, b}, {b, a}} {
+		_, err := ends[0].AV().Insert(ends[1].Name())
 		require.ErrorIs(t, err, fierr.EHostUnreach)
 		require.ErrorContains(t, err, "one end has Options.Direct, or LNX_DIRECT, and the other has not: over tcp both need it")
 	}
