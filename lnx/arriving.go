@@ -65,6 +65,7 @@ func (ep *Endpoint) sendAtOnce(o intercept.Op, p *path, state *peerState, buf []
 		return ep.unsent(o, state, p, err)
 	}
 	ep.sentAtOnce(p, state, len(buf), tag, flags, opContext, quiet)
+	ep.driveAtTimes()
 	return nil
 }
 
@@ -85,7 +86,13 @@ func (ep *Endpoint) sentAtOnce(p *path, state *peerState, size int, tag uint64, 
 		state.bell.Ring()
 	}
 	ep.finish(p.rail, &Entry{Context: opContext, Flags: FlagTagged | FlagSend, Tag: tag, Src: AddrUnspec}, quiet)
-	if ep.arriving.since++; ep.arriving.since == driveAfter {
+	ep.arriving.since++
+}
+
+// driveAtTimes drives the rails after many sends that arrive. It comes when a call has
+// noted all that its rail has taken: what completes meanwhile has to be known.
+func (ep *Endpoint) driveAtTimes() {
+	if ep.arriving.since >= driveAfter {
 		ep.progress(1)
 	}
 }

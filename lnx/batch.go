@@ -165,6 +165,7 @@ func (b *batch) flush() error {
 	}
 	b.sent += taken
 	if taken == n {
+		ep.driveAtTimes()
 		return nil
 	}
 	for i := n - 1; i > taken; i-- {
