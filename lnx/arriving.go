@@ -32,9 +32,13 @@ func (a *arriving) init(core providers.Core) {
 }
 
 // arrives answers the path of a message that can be sent so, or nil: then it takes the
-// way of all others, which also says what is wrong with it.
-func (ep *Endpoint) arrives(o intercept.Op, iov [][]byte, to Addr, flags Flags) (*path, *peerState) {
+// way of all others, which also says what is wrong with it. Calls that wait take that way,
+// too: they drive the rails, and do not run far ahead of their receiver.
+func (ep *Endpoint) arrives(o intercept.Op, iov [][]byte, to Addr, flags Flags, opContext any) (*path, *peerState) {
 	if ep.arriving.rails == 0 || ep.hooks != nil || len(iov) != 1 || untagged(o) || ep.closed.Load() {
+		return nil, nil
+	}
+	if _, waits := opContext.(*call); waits {
 		return nil, nil
 	}
 	state := ep.peerOf(to)

@@ -34,7 +34,7 @@ func (ep *Endpoint) TSendBatch(msgs []Msg, flags Flags) (n int, err error) {
 	b := batch{ep: ep, core: core, flags: flags}
 	for i := range msgs {
 		m := &msgs[i]
-		if p, state := ep.arrives(intercept.OpTSendMsg, m.IOV, m.Addr, flags); p != nil {
+		if p, state := ep.arrives(intercept.OpTSendMsg, m.IOV, m.Addr, flags, m.Context); p != nil {
 			if err := b.addAtOnce(p, state, m); err != nil {
 				return b.sent, err
 			}

@@ -195,6 +195,7 @@ func TestClosedInFlightTwoProcesses(t *testing.T) {
 			}
 			return err
 		}
+		n.until(func() bool { return start(0) == nil }) // one is under way when it closes
 		p.Put(rmaOrder{Do: "close"})
 		var closed bool
 		answer := make(chan bool, 1)

@@ -138,7 +138,7 @@ func (ep *Endpoint) tsend1(op intercept.Op, buf []byte, to Addr, tag, data uint6
 
 // send starts one message, under the lock.
 func (ep *Endpoint) send(o intercept.Op, iov [][]byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
-	if p, state := ep.arrives(o, iov, to, flags); p != nil {
+	if p, state := ep.arrives(o, iov, to, flags, opContext); p != nil {
 		return ep.sendAtOnce(o, p, state, iov[0], tag, data, flags, opContext, quiet)
 	}
 	path, op, err := ep.prepare(o, iov, to, tag, data, flags, opContext, quiet)
