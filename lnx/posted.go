@@ -8,9 +8,9 @@ import (
 	"golnx/srq"
 )
 
-// posted is the queue of posted receives. Where the Core matches, it has them: the
-// oldest few in its lane, which is searched one by one, and when that is full all in its
-// index. Otherwise they are in package srq.
+// posted is the queue of posted receives. Where the Core matches, it has them: in its
+// lane, which is searched one by one, while they are few, otherwise all in its index.
+// For other Cores they are in package srq.
 type posted struct {
 	lane *providers.Lane // nil if the Core does not match
 	rest rest            // the Core's index, or the srq

@@ -15,7 +15,7 @@ type rxState uint8
 
 const (
 	rxFree       rxState = iota
-	rxPosted             // in the SRQ
+	rxPosted             // in the Core, or in package srq
 	rxUnexpected         // in the SUQ
 	rxClaimed            // taken out of the SUQ by a peek with claim
 	rxActive             // handed to its provider, which will complete it
