@@ -23,6 +23,11 @@ func TestNoAllocationWithHooks(t *testing.T) {
 		Complete: func(*intercept.Rail, *intercept.Completion) {
 		},
 	}}
+	allocatesNothing(t, opts)
+}
+
+// allocatesNothing sends messages from one endpoint to another.
+func allocatesNothing(t *testing.T, opts lnx.Options) *lane {
 	l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
 	l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
 	out, in := make([]byte, 5000), make([]byte, 5000)
@@ -33,21 +38,13 @@ func TestNoAllocationWithHooks(t *testing.T) {
 	}
 	round()
 	require.Zero(t, testing.AllocsPerRun(300, round))
+	return l
 }
 
 // The op timer adds no allocation.
 func TestNoAllocationWithTimer(t *testing.T) {
 	opts := recordingIn(t.TempDir(), choice{Links: "shm"}, "INTERCEPT_TIMER_CQGAP", "100")
-	l := &lane{a: newNode(t, opts), b: newNode(t, opts), ctx: t}
-	l.toB, l.toA = l.a.insert(l.b.ep.Name()), l.b.insert(l.a.ep.Name())
-	out, in := make([]byte, 5000), make([]byte, 5000)
-	round := func() {
-		must(l.b.ep.TRecv(in, l.toA, 1, 0, l.ctx))
-		l.send(out, 1, false)
-		l.finish(1, 1)
-	}
-	round()
-	require.Zero(t, testing.AllocsPerRun(300, round))
+	l := allocatesNothing(t, opts)
 	require.NoError(t, l.a.ep.Close())
 	require.NoError(t, l.b.ep.Close())
 	require.NoError(t, lnx.StopRecording())

@@ -14,7 +14,7 @@ func (h *hooked) handOverAtomic(p *path, op *txOp, o intercept.Op, a *atomicArgs
 	f := chain.Atomic[o]
 	if f == nil {
 		if chain.Complete == nil { // nobody asks
-			return direct(h.ep.handOverAtomic(p.rail, op.peer, op, a))
+			return unhooked(h.ep.handOverAtomic(p.rail, op.peer, op, a))
 		}
 		f = h.atomicBase
 	}

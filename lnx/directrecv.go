@@ -224,18 +224,6 @@ func (ep *Endpoint) withdrawDirect(c *call, op *rxOp, why error) error {
 	return why
 }
 
-// asEntry is a completion as the user sees it.
-func asEntry(c *providers.Completion, opContext any, from Addr) Entry {
-	return Entry{
-		Context: opContext,
-		Flags:   FlagTagged | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
-		Len:     int(c.Len),
-		Tag:     c.Tag,
-		Data:    c.Data,
-		Src:     from,
-	}
-}
-
 // sentBy answers who sent a message, to a receive from somebody in particular also
 // where the provider does not tell.
 func (ep *Endpoint) sentBy(c *providers.Completion, asked Addr) Addr {

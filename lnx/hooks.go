@@ -130,8 +130,8 @@ func (h *hooked) leave(seen any, err error) handing {
 	return out
 }
 
-// direct is the handing of an operation that no hook asks for.
-func direct(err error) handing { return handing{provider: err != nil, err: err} }
+// unhooked is the handing of an operation that no hook asks for.
+func unhooked(err error) handing { return handing{provider: err != nil, err: err} }
 
 // handOver sends what stands in ep.op, through the hooks of the rail.
 func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags Flags) handing {
@@ -139,7 +139,7 @@ func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags
 	f := chain.Send[o]
 	if f == nil {
 		if chain.Complete == nil { // nobody asks
-			return direct(h.ep.handOver(p.rail, op, iov, flags))
+			return unhooked(h.ep.handOver(p.rail, op, iov, flags))
 		}
 		f = h.sendBase
 	}

@@ -225,15 +225,9 @@ func (ep *Endpoint) received(c *providers.Completion) {
 		ep.freeRx(c.Slot, op)
 		return
 	}
-	entry := Entry{
-		Context: ctx,
-		Flags:   op.kind() | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
-		Len:     int(c.Len),
-		Tag:     c.Tag,
-		Data:    c.Data,
-		Src:     from,
-	}
+	entry := asEntry(c, ctx, from)
 	if op.msg {
+		entry.Flags ^= FlagTagged | FlagMsg
 		entry.Tag = 0
 		quiet = ep.endPiece(op, &entry)
 	}
@@ -250,17 +244,22 @@ func (ep *Endpoint) received(c *providers.Completion) {
 	})
 }
 
-// receivedSmall is received for what most messages are: tagged, small, whole.
-func (ep *Endpoint) receivedSmall(c *providers.Completion, op *rxOp) {
-	copy(op.buf, ep.core.Small(c.Slot)[:min(c.Len, providers.SmallRecv)])
-	e := Entry{
-		Context: op.ctx,
+// asEntry is the completion of a tagged receive as the user sees it.
+func asEntry(c *providers.Completion, opContext any, from Addr) Entry {
+	return Entry{
+		Context: opContext,
 		Flags:   FlagTagged | FlagRecv | Flags(c.Flags&providers.FlagRemoteCQData),
 		Len:     int(c.Len),
 		Tag:     c.Tag,
 		Data:    c.Data,
-		Src:     op.from,
+		Src:     from,
 	}
+}
+
+// receivedSmall is received for what most messages are: tagged, small, whole.
+func (ep *Endpoint) receivedSmall(c *providers.Completion, op *rxOp) {
+	copy(op.buf, ep.core.Small(c.Slot)[:min(c.Len, providers.SmallRecv)])
+	e := asEntry(c, op.ctx, op.from)
 	op.buf, op.ctx, op.state = nil, nil, rxFree
 	ep.active--
 	ep.core.ReleaseRx(c.Slot)

@@ -16,7 +16,7 @@ func (h *hooked) handOverRMA(p *path, op *txOp, o intercept.Op, iov [][]byte, fl
 	f := chain.RMA[o]
 	if f == nil {
 		if chain.Complete == nil { // nobody asks
-			return direct(h.ep.handOverRMA(p.rail, op.peer, op, iov, flags))
+			return unhooked(h.ep.handOverRMA(p.rail, op.peer, op, iov, flags))
 		}
 		f = h.rmaBase
 	}

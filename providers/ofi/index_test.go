@@ -2,7 +2,6 @@ package ofi
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
@@ -47,81 +46,50 @@ func (c *Core) growTo(n int) error {
 
 // indexProgram runs the index and the oracle side by side.
 type indexProgram struct {
-	t      require.TestingT
-	domain oracle.Domain
-	index  index
-	oracle oracle.Receives
+	oracle.Side
+	index index
 
 	// How often what is rare was met.
 	inRest, sameKey int
 }
 
+// matching is the index as the oracle knows it.
+type matching struct{ index }
+
+// Add looks for the slot first: nobody posts a receive twice.
+func (x matching) Add(r oracle.Receive) bool {
+	if x.at(r.Slot).queued {
+		return false
+	}
+	x.Post(r.Slot, r.Src, r.Tag, r.Ignore)
+	return true
+}
+
+func (x matching) Match(src, tag uint64) (uint32, bool) { return x.match(src, tag) }
+
 func newIndexProgram(t require.TestingT, choose oracle.Choose) *indexProgram {
-	return &indexProgram{t: t, index: bare(t), domain: oracle.Domain{Choose: choose, Slots: indexSlots}}
+	x := bare(t)
+	return &indexProgram{index: x, Side: oracle.Side{T: t, Queue: matching{x}, Domain: oracle.Domain{Choose: choose, Slots: indexSlots}}}
 }
 
 func (p *indexProgram) Step() {
-	p.domain.Step()
-	switch n := p.domain.Choose(64); {
+	p.Domain.Step()
+	switch n := p.Domain.Choose(64); {
 	case n == 0:
 		p.CompareAll()
-	case p.domain.Grow(len(p.oracle)):
-		p.post()
+	case p.Domain.Grow(len(p.Oracle)):
+		p.Post()
 	case n < 20:
-		p.cancel()
+		p.Cancel()
 	default:
-		p.match()
+		p.Match()
 	}
-	oracle.Same(p.t, len(p.oracle), p.index.Len(), "length")
+	oracle.Same(p.T, len(p.Oracle), p.index.Len(), "length")
 	if x := &p.index.core.c.index; x.rest_oldest != 0 {
 		p.inRest++
 	} else if x.count > x.keys {
 		p.sameKey++
 	}
-}
-
-func (p *indexProgram) post() {
-	r := oracle.Receive{Slot: p.domain.Slot(), Src: p.domain.Source(), Tag: p.domain.Tag(), Ignore: p.domain.Ignore()}
-	if p.oracle.Position(r.Slot) < 0 {
-		p.index.Post(r.Slot, r.Src, r.Tag, r.Ignore)
-		p.oracle = append(p.oracle, r)
-	}
-}
-
-func (p *indexProgram) match() {
-	src, tag := p.domain.Source(), p.domain.Tag()
-	slot, ok := p.index.match(src, tag)
-	i := p.oracle.Find(src, tag)
-	oracle.Same(p.t, i >= 0, ok, "found")
-	if i >= 0 {
-		oracle.Same(p.t, p.oracle[i].Slot, slot, "which")
-		p.oracle = slices.Delete(p.oracle, i, i+1)
-	}
-}
-
-func (p *indexProgram) cancel() {
-	slot := p.domain.Slot()
-	if len(p.oracle) > 0 && p.domain.Choose(8) > 0 {
-		slot = p.oracle[p.domain.Choose(len(p.oracle))].Slot
-	}
-	i := p.oracle.Position(slot)
-	oracle.Same(p.t, i >= 0, p.index.Cancel(slot), "cancel")
-	if i >= 0 {
-		p.oracle = slices.Delete(p.oracle, i, i+1)
-	}
-}
-
-func (p *indexProgram) CompareAll() {
-	src := p.domain.Source()
-	var all, directed []providers.Slot
-	for _, r := range p.oracle {
-		all = append(all, r.Slot)
-		if r.Src == src {
-			directed = append(directed, r.Slot)
-		}
-	}
-	require.Equal(p.t, all, slices.Collect(p.index.All()))
-	require.Equal(p.t, directed, slices.Collect(p.index.Directed(src)))
 }
 
 // A million random steps answer as the oracle does.
