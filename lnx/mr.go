@@ -186,29 +186,6 @@ func (ep *Endpoint) takeLocal() {
 	}
 }
 
-// endNear drives this endpoint, which is about to close, and another one of the process
-// until their reads and writes over node-local rails have ended. In one process shm 2.1
-// moves them in pieces, for which either side looks into the other's region, and would
-// do so after that has gone.
-func (ep *Endpoint) endNear(other *Endpoint) {
-	if ep.rma == nil || other.rma == nil {
-		return
-	}
-	turn := func(x *Endpoint) (near int) {
-		x.lock()
-		defer x.mu.Unlock()
-		if x != ep && x.closed.Load() {
-			return 0
-		}
-		x.takeLocal()
-		x.drain()
-		return x.rma.near
-	}
-	end := time.Now().Add(leaveLimit)
-	for turn(ep)+turn(other) > 0 && time.Now().Before(end) {
-	}
-}
-
 // publisher is a Registrar that lets peers see which keys are good.
 type publisher struct {
 	mr.Registrar

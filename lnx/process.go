@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golnx/peer"
+	"golnx/providers"
 	"golnx/suq"
 )
 
@@ -63,6 +65,41 @@ func (ep *Endpoint) isAt(remote *peer.Address) bool {
 func (ep *Endpoint) has(addr []byte) bool {
 	addr = bytes.TrimRight(addr, "\x00") // the null byte of a string may be there or not
 	return slices.ContainsFunc(ep.local, func(l peer.LocalRail) bool { return bytes.Equal(bytes.TrimRight(l.Addr, "\x00"), addr) })
+}
+
+// endNear drives this endpoint, which is about to close, and another one of the process
+// until what they do with each other over node-local rails has ended, or for leaveLimit. In
+// one process shm 2.1 moves large messages, reads and writes in pieces, for which either
+// side looks into the other's region, and would do so after that has gone.
+func (ep *Endpoint) endNear(other *Endpoint) {
+	turn := func(x, y *Endpoint) (near int) {
+		x.lock()
+		defer x.mu.Unlock()
+		if x != ep && x.closed.Load() {
+			return 0
+		}
+		x.takeLocal()
+		x.drain()
+		return x.nearTo(y)
+	}
+	end := time.Now().Add(leaveLimit)
+	for turn(ep, other)+turn(other, ep) > 0 && time.Now().Before(end) {
+	}
+}
+
+// nearTo counts the operations under way that may move in pieces between this endpoint and
+// another one of the process.
+func (ep *Endpoint) nearTo(other *Endpoint) (n int) {
+	if ep.rma != nil {
+		n = ep.rma.near
+	}
+	ep.tx.all(func(_ providers.Slot, op *txOp) {
+		if op.state == txActive && op.rma == 0 && op.len > ep.inject[op.rail] &&
+			ep.link.Rails[op.rail].NodeLocal && other.isAt(op.peer.addr) {
+			n++
+		}
+	})
+	return n
 }
 
 // forget ends the acquaintance with an endpoint of this process that is about to
