@@ -257,9 +257,8 @@ type LaneTaken struct {
 	Rail uint32
 }
 
-// Index is where a Core matches messages with the posted receives when they are many:
-// those in the lane are older. The owner touches it while no call into the Core is under
-// way.
+// Index is where a Core matches messages with the posted receives when they are many: the
+// lane is empty then. The owner touches it while no call into the Core is under way.
 type Index interface {
 	// Reserve makes room for a slot of AllocRx, so that Post cannot fail.
 	Reserve(slot Slot) error

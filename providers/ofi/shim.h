@@ -94,7 +94,7 @@ struct gx_comp {
 	int32_t err;
 };
 
-// The oldest posted receives, matched here; providers.Lane has the same layout.
+// The posted receives while they are few, matched here; providers.Lane has the same layout.
 #define GX_LANE 64
 
 struct gx_lane {
