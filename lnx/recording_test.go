@@ -137,8 +137,9 @@ func TestRecordedOperations(t *testing.T) {
 // ends is one, too.
 func TestRecordedFailures(t *testing.T) {
 	dir := t.TempDir()
-	opts := recordingIn(dir, choice{Links: "shm"})
-	a, b := newNode(t, opts), newNode(t, choice{Links: "shm"}.options())
+	tcp := choice{Links: "tcp:lo"} // over shm Close has the other end of the process take it
+	opts := recordingIn(dir, tcp)
+	a, b := newNode(t, opts), newNode(t, tcp.options())
 	toB := a.insert(b.ep.Name())
 	b.insert(a.ep.Name())
 	// Above the inject size it completes when it is received, which it never is.
