@@ -1,6 +1,6 @@
 package providers
 
-import "golnx/internal/bitnames"
+import "golnx/providers/fiinfo"
 
 // Caps has the capability bits of fi_getinfo(3).
 type Caps uint64
@@ -14,11 +14,11 @@ const (
 	CapRMAEvent Caps = 1 << 56 // FI_RMA_EVENT: what peers do with memory is counted
 )
 
-// capNames has what can be asked for.
-var capNames = []bitnames.Name[Caps]{
-	{Bit: CapTagged, Name: "tagged"}, {Bit: CapRMA, Name: "rma"}, {Bit: CapAtomic, Name: "atomic"}, {Bit: CapRMAEvent, Name: "rma_event"},
+// String names the bits as libfabric does, from the lowest: "FI_RMA|FI_TAGGED". A bit that
+// libfabric has no name for is its value, and no bits are "none".
+func (c Caps) String() string {
+	if c == 0 {
+		return "none"
+	}
+	return fiinfo.Caps(c).String()
 }
-
-// String names the bits that an application asks for, as "tagged|rma", and answers the
-// rest as a number; no bits are "none".
-func (c Caps) String() string { return bitnames.Join(c, capNames, "none") }
