@@ -14,7 +14,7 @@ import (
 
 // ErrNoAtomic says that the endpoint's link was not asked for CapAtomic. It is
 // fierr.EOpNotSupp as well.
-var ErrNoAtomic = fmt.Errorf("the link was opened without CapAtomic, which Options.Caps asks for: %w", fierr.EOpNotSupp)
+var ErrNoAtomic = fmt.Errorf("the link was opened without CapAtomic (FI_ATOMIC), which Options.Caps asks for: %w", fierr.EOpNotSupp)
 
 // smallAtomic is how many bytes of operands, and of results, an operation can have so
 // that they lie in its block: nothing is pinned, and the result is copied in the end.
@@ -84,7 +84,7 @@ func (ep *Endpoint) startAtomic(o intercept.Op, a *atomicArgs) error {
 		return err
 	}
 	if ep.set.Caps&CapAtomic == 0 {
-		return fmt.Errorf("%s: %w", callName(o), ErrNoAtomic)
+		return ep.withoutCap(callName(o), ErrNoAtomic)
 	}
 	kind := kindOf(o)
 	size, err := ep.checkAtomic(o, kind, a)

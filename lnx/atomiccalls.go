@@ -211,7 +211,7 @@ func (ep *Endpoint) canAtomic(call string) error {
 		return err
 	}
 	if ep.set.Caps&CapAtomic == 0 {
-		return fmt.Errorf("%s: %w", call, ErrNoAtomic)
+		return ep.withoutCap(call, ErrNoAtomic)
 	}
 	return nil
 }

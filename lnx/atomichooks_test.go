@@ -151,7 +151,7 @@ func TestCounterRemote(t *testing.T) {
 	_, err = Links(Options{Links: "shm+tcp:lo", Caps: CapRMAEvent, Lookup: env(nil)})
 	require.ErrorIs(t, err, fierr.EOpNotSupp)
 	require.ErrorContains(t, err, "tcp;ofi_rxm")
-	require.ErrorContains(t, err, "rma_event")
+	require.ErrorContains(t, err, "rail tcp;ofi_rxm:lo cannot do FI_RMA_EVENT")
 }
 
 // Atomics go by the policy where processes do them.

@@ -25,7 +25,7 @@ const (
 
 func (s *settings) setCaps() error {
 	if unknown := s.Caps &^ (CapTagged | CapRMA | CapAtomic | CapRMAEvent); unknown != 0 {
-		return fmt.Errorf("Options.Caps has %#x: CapTagged, CapRMA, CapAtomic and CapRMAEvent are possible: %w", uint64(unknown), fierr.EInval)
+		return fmt.Errorf("Options.Caps has %v: CapTagged, CapRMA, CapAtomic and CapRMAEvent are possible: %w", unknown, fierr.EInval)
 	}
 	s.Caps |= CapTagged
 	if s.Caps&(CapAtomic|CapRMAEvent) != 0 {
@@ -37,11 +37,11 @@ func (s *settings) setCaps() error {
 // lacking says what a provider cannot do of what is asked for, by the rail and the bit,
 // if it offers nothing or a hook took the bit out. The rail is one of the domains, if
 // those are named.
-func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info, domains []string) error {
+func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info, domains []string, named func(*ofi.Info) string) error {
 	wanted := func(info *ofi.Info) bool { return len(domains) == 0 || slices.Contains(domains, info.Domain) }
 	for _, info := range infos {
 		if missing := f.caps &^ info.Caps; missing != 0 && wanted(info) {
-			return cannot(info.Name(), missing)
+			return cannot(named(info), missing)
 		}
 	}
 	more := f.caps &^ CapTagged
@@ -66,11 +66,16 @@ func (f *finder) lacking(traits providers.Traits, infos []*ofi.Info, domains []s
 			break
 		}
 	}
-	return cannot(all[max(0, slices.IndexFunc(all, wanted))].Name(), missing)
+	return cannot(named(all[max(0, slices.IndexFunc(all, wanted))]), missing)
 }
 
 func cannot(rail string, missing Caps) error {
 	return fmt.Errorf("rail %s cannot do %v, which Options.Caps asks for: leave the rail or the capability out: %w", rail, missing, fierr.EOpNotSupp)
+}
+
+// withoutCap is the error of a call that the link was not asked for.
+func (ep *Endpoint) withoutCap(call string, why error) error {
+	return fmt.Errorf("%s over %s: %w", call, ep.link.Name, why)
 }
 
 // what describes an operation by the flags of its completion, for errors.

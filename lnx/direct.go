@@ -18,9 +18,10 @@ import (
 // EnvDirect turns Options.Direct on.
 const EnvDirect = "LNX_DIRECT"
 
-// ErrNotSupported: the provider of a rail cannot do what was asked for. It is
-// fierr.EOpNotSupp as well.
-var ErrNotSupported = fmt.Errorf("not supported: %w", fierr.EOpNotSupp)
+// ErrNotSupported: the provider of a rail cannot do what was asked for, or the link was not
+// asked for it. It is mr.ErrNotSupported, and fierr.EOpNotSupp as well; an ENOSYS or
+// EOPNOTSUPP of libfabric is it, too.
+var ErrNotSupported = fierr.ErrNotSupported
 
 // directMode is what an endpoint in direct mode has besides.
 type directMode struct {
@@ -117,7 +118,7 @@ func (ep *Endpoint) dropOf(r int, addr uint64) {
 // noUntagged is why there are no untagged messages: tcp 2.1 keeps none that nobody has
 // posted a receive for, and reads nothing that comes behind it.
 func (ep *Endpoint) noUntagged(o intercept.Op) error {
-	return fmt.Errorf("%s: rail %s has no untagged messages in direct mode (Options.Direct): %w", callName(o), ep.link.Rails[0].Name(), ErrNotSupported)
+	return fmt.Errorf("%s: rail %s has no untagged messages (FI_MSG) in direct mode (Options.Direct): %w", callName(o), ep.link.Rails[0].Name(), ErrNotSupported)
 }
 
 // otherMode says so if one end has a provider and the other has it below a layer that

@@ -37,7 +37,7 @@ func TestDirectTakesOneRail(t *testing.T) {
 
 	_, err = Links(Options{Links: "tcp:lo", Direct: true, Caps: CapAtomic, Lookup: env(nil)})
 	require.ErrorIs(t, err, fierr.EOpNotSupp)
-	require.ErrorContains(t, err, "cannot do atomic, which Options.Caps asks for")
+	require.ErrorContains(t, err, "cannot do FI_ATOMIC, which Options.Caps asks for")
 }
 
 func TestDirectFromEnvironment(t *testing.T) {
@@ -174,7 +174,7 @@ func TestDirectUntagged(t *testing.T) {
 			"Recv":     waited,
 		} {
 			require.ErrorIs(t, err, ErrNotSupported, call)
-			require.ErrorContains(t, err, "rail "+a.link.Rails[0].Name()+" has no untagged messages in direct mode", call)
+			require.ErrorContains(t, err, "rail "+a.link.Rails[0].Name()+" has no untagged messages (FI_MSG) in direct mode", call)
 		}
 		require.Zero(t, a.Link().Info.Caps&(1<<1), "FI_MSG")
 	})

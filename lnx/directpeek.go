@@ -42,7 +42,7 @@ func (ep *Endpoint) peekDirect(m *Msg, flags Flags) error {
 			ep.peeking(false)
 			return nil
 		case fierr.ENoSys, fierr.EOpNotSupp, fierr.EBadFlags, fierr.EInval:
-			return fmt.Errorf("TRecvMsg: provider %s does not do %v: %w", ep.link.Rails[0].Provider, flags, ErrNotSupported)
+			return fmt.Errorf("TRecvMsg: rail %s does not do %v: %w", ep.link.Rails[0].Name(), flags, ErrNotSupported)
 		}
 		return ep.refusedRecv(err)
 	}

@@ -149,7 +149,12 @@ func (f *finder) link(spec linkspec.Link, set settings) (*Link, []LeftOut, error
 		for i, d := range domains {
 			domains[i] = alias(set.DomainAlias, d)
 		}
-		infos, err := f.member(traits, domains, leave)
+		named := func(info *ofi.Info) string {
+			r := info.Info
+			r.Alias = set.aliasOf(m, max(0, slices.Index(domains, info.Domain)))
+			return r.Name()
+		}
+		infos, err := f.member(traits, domains, named, leave)
 		if err != nil {
 			return nil, left, err
 		}
@@ -229,11 +234,12 @@ func (f *finder) available() string {
 	return strings.Join(names, ", ")
 }
 
-// member finds one info for each domain that a member of a spec asks for.
-func (f *finder) member(traits providers.Traits, domains []string, leave func(what, reason string, args ...any)) ([]*ofi.Info, error) {
+// member finds one info for each domain that a member of a spec asks for. Errors have the
+// rails as named.
+func (f *finder) member(traits providers.Traits, domains []string, named func(*ofi.Info) string, leave func(what, reason string, args ...any)) ([]*ofi.Info, error) {
 	all, err := f.discover(traits)
 	if err == nil {
-		err = f.lacking(traits, all, domains)
+		err = f.lacking(traits, all, domains, named)
 	}
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 
 // ErrNoRMA says that the endpoint's link was not asked for CapRMA. It is
 // fierr.EOpNotSupp as well.
-var ErrNoRMA = fmt.Errorf("the link was opened without CapRMA, which Options.Caps asks for: %w", fierr.EOpNotSupp)
+var ErrNoRMA = fmt.Errorf("the link was opened without CapRMA (FI_RMA), which Options.Caps asks for: %w", fierr.EOpNotSupp)
 
 // registrars are Cores whose rails register memory.
 type registrars interface{ Registrar(rail int) mr.Registrar }
@@ -251,28 +251,33 @@ type Region struct {
 // rails ask for is done, and cached.
 func (ep *Endpoint) Register(buf []byte, access mr.Access) (*Region, error) {
 	if ep.rma == nil {
-		return nil, fmt.Errorf("Register: %w", ErrNoRMA)
+		return nil, ep.withoutCap("Register", ErrNoRMA)
 	}
 	return ep.region(ep.rma.mem.Register(buf, access))
 }
 
 // RegisterMemory is Register for memory that is no slice: of a device, or a DMA-BUF. If
-// no rail reaches it the error is mr.ErrNotSupported, and names one.
+// no rail reaches it the error is ErrNotSupported, and names one.
 func (ep *Endpoint) RegisterMemory(mem mr.Memory, access mr.Access) (*Region, error) {
 	if ep.rma == nil {
-		return nil, fmt.Errorf("RegisterMemory: %w", ErrNoRMA)
+		return nil, ep.withoutCap("RegisterMemory", ErrNoRMA)
 	}
 	return ep.region(ep.rma.mem.RegisterMemory(mem, access))
 }
 
 func (ep *Endpoint) region(r *mr.Region, err error) (*Region, error) {
 	if err != nil {
-		if ep.closed.Load() {
-			err = ErrClosed
-		}
-		return nil, err
+		return nil, ep.orClosed(err)
 	}
 	return &Region{ep: ep, r: r}, nil
+}
+
+// orClosed answers the error of a call on memory, or that the endpoint is closed.
+func (ep *Endpoint) orClosed(err error) error {
+	if ep.closed.Load() {
+		return ErrClosed
+	}
+	return err
 }
 
 // MRStats says how the cache of registrations does.
@@ -298,13 +303,13 @@ func (r *Region) Access() mr.Access { return r.r.Access() }
 func (r *Region) RemoteKey() ([]byte, error) {
 	key, err := r.r.RemoteKey()
 	if err != nil {
-		return nil, err
+		return nil, r.ep.orClosed(err)
 	}
 	k := rkey{id: r.ep.rma.id, mr: key, base: byte(uintptr(unsafe.Pointer(unsafe.SliceData(r.r.Bytes()))) % 64)}
 	if t := r.ep.rma.table; t != nil {
 		k.table = t.Name()
 		if err := r.noteKeys(); err != nil {
-			return nil, err
+			return nil, r.ep.orClosed(err)
 		}
 	}
 	return k.marshal()

@@ -31,7 +31,7 @@ type RemoteRange struct {
 // bytes are not trusted; a key of another endpoint than the peer is refused.
 func (ep *Endpoint) Import(to Addr, key []byte) (*RemoteMemory, error) {
 	if ep.rma == nil {
-		return nil, fmt.Errorf("Import: %w", ErrNoRMA)
+		return nil, ep.withoutCap("Import", ErrNoRMA)
 	}
 	var k rkey
 	if err := k.unmarshal(key); err != nil {

@@ -17,7 +17,7 @@ func (ep *Endpoint) startRMA(o intercept.Op, iov [][]byte, remote []RemoteRange,
 		return err
 	}
 	if ep.rma == nil {
-		return fmt.Errorf("%s: %w", callName(o), ErrNoRMA)
+		return ep.withoutCap(callName(o), ErrNoRMA)
 	}
 	write := writes(o)
 	size, err := ep.setLocal(o, iov, flags)

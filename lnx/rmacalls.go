@@ -112,7 +112,7 @@ func (ep *Endpoint) rmaV(o intercept.Op, iov [][]byte, m *RemoteMemory, off uint
 // rmaAt uses one range, under the lock.
 func (ep *Endpoint) rmaAt(o intercept.Op, iov [][]byte, m *RemoteMemory, off, n, data uint64, flags Flags, opContext any, quiet bool) error {
 	if ep.rma == nil {
-		return fmt.Errorf("%s: %w", callName(o), ErrNoRMA)
+		return ep.withoutCap(callName(o), ErrNoRMA)
 	}
 	ep.rma.one[0] = RemoteRange{m, off, n}
 	err := ep.startRMA(o, iov, ep.rma.one[:], data, flags, opContext, quiet)

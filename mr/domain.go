@@ -5,6 +5,7 @@ import (
 
 	"golnx/providers"
 	"golnx/providers/fierr"
+	"golnx/providers/fiinfo"
 )
 
 // Mode bits of fi_mr(3) beside those of package providers.
@@ -104,7 +105,7 @@ func newRail(r Rail, firstKey uint64) (rail, error) {
 	}
 	attr := r.Registrar.Attr()
 	if unknown := attr.Mode &^ knownModes; unknown != 0 {
-		return rail{}, fmt.Errorf("mr: rail %s asks for mr_mode %#x of fi_mr(3): %w", r.Name, uint64(unknown), ErrNotSupported)
+		return rail{}, fmt.Errorf("mr: rail %s asks for mr_mode %v of fi_mr(3): %w", r.Name, fiinfo.MRMode(unknown), ErrNotSupported)
 	}
 	if _, ok := r.Registrar.(RawMapper); attr.Mode&ModeRaw != 0 && !ok {
 		return rail{}, fmt.Errorf("mr: rail %s has raw keys (FI_MR_RAW) and cannot map them: %w", r.Name, ErrNotSupported)

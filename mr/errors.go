@@ -9,11 +9,13 @@ import (
 // Errors that callers tell apart. Each is also the fi_errno that errors.Is finds in
 // it; what is wrong with an argument is fierr.EInval, insufficient access fierr.EPerm.
 var (
-	// ErrClosed says that a region, an imported key or the manager was closed before.
+	// ErrClosed says that a region, an imported key or the manager was closed before. An
+	// endpoint that was closed is lnx.ErrClosed.
 	ErrClosed error = &kind{"closed before", fierr.EBadF}
 	// ErrNotSupported says that a rail cannot register that kind of memory, or asks
-	// for what this package does not do. The message names the rail.
-	ErrNotSupported error = &kind{"not supported", fierr.EOpNotSupp}
+	// for what this package does not do. The message names the rail. It is
+	// lnx.ErrNotSupported.
+	ErrNotSupported = fierr.ErrNotSupported
 	// ErrBusy says that operations or regions still use the memory. Wait for their
 	// completions, close the regions, and try again.
 	ErrBusy error = &kind{"in use", fierr.EBusy}

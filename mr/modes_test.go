@@ -62,8 +62,8 @@ func TestModes(t *testing.T) {
 
 func TestModesRefused(t *testing.T) {
 	for mode, want := range map[providers.MRMode]string{
-		1 << 0:      "mr_mode 0x1", // FI_MR_BASIC
-		1<<7 | 1<<2: "mr_mode 0x80",
+		1 << 0:      "mr_mode FI_MR_BASIC of",
+		1<<7 | 1<<2: "mr_mode FI_MR_MMU_NOTIFY of",
 		1 << 40:     "mr_mode 0x10000000000",
 	} {
 		_, err := mr.New(mr.Options{Rails: []mr.Rail{{Name: "odd", Registrar: mrtest.New(mode)}}})

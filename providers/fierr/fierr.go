@@ -101,11 +101,24 @@ func (e Errno) Error() string {
 }
 
 // Is makes errors.Is(fierr.ENoEnt, syscall.ENOENT) hold: below 256 both name
-// the same condition.
+// the same condition. The numbers for what is not there are [ErrNotSupported].
 func (e Errno) Is(target error) bool {
+	if target == ErrNotSupported {
+		return e == EOpNotSupp || e == ENoSys
+	}
 	n, ok := target.(syscall.Errno)
 	return ok && e < 256 && Errno(n) == e
 }
+
+// ErrNotSupported says that a rail, a provider or this version of libfabric cannot do what
+// was asked for. Packages lnx and mr have it under the same name. EOPNOTSUPP and ENOSYS of
+// libfabric are it as well, and it is EOPNOTSUPP.
+var ErrNotSupported error = notSupported{}
+
+type notSupported struct{}
+
+func (notSupported) Error() string { return "not supported" }
+func (notSupported) Unwrap() error { return EOpNotSupp }
 
 // Values for the hot paths, converted to error once.
 var (
