@@ -182,7 +182,7 @@ func (ep *Endpoint) QueryAtomic(kind AtomicKind, typ Datatype, op AtomicOp) ([]i
 		return nil, fmt.Errorf("QueryAtomic: kind %d: AtomicBase, AtomicFetch and AtomicCompare are possible: %w", kind, fierr.EInval)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.canAtomic("QueryAtomic"); err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (ep *Endpoint) QueryAtomic(kind AtomicKind, typ Datatype, op AtomicOp) ([]i
 
 func (ep *Endpoint) atomicValid(call string, kind AtomicKind, typ Datatype, op AtomicOp) (int, error) {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.canAtomic(call); err != nil {
 		return 0, err
 	}
@@ -219,7 +219,7 @@ func (ep *Endpoint) canAtomic(call string) error {
 // atomic1 uses one buffer a side; nil is none. The scratch slices avoid allocations.
 func (ep *Endpoint) atomic1(o intercept.Op, buf, compare, result []byte, m *RemoteMemory, off uint64, a *atomicArgs) error {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	one := &ep.atomics.bufs
 	one[0][0], one[1][0], one[2][0] = buf, compare, result
 	a.operands, a.compare, a.result = one[0][:], one[1][:], one[2][:]
@@ -239,7 +239,7 @@ func (ep *Endpoint) atomicV(o intercept.Op, m *RemoteMemory, off uint64, a *atom
 		}
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.atomicAt(o, m, off, uint64(n), a)
 }
 
@@ -257,7 +257,7 @@ func (ep *Endpoint) atomicMsg(o intercept.Op, m *AtomicMsg, flags, more Flags) e
 		return fmt.Errorf("%s: %v is not for it: %w", callName(o), bad, fierr.EBadFlags)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.startAtomic(o, &atomicArgs{
 		op: m.Op, typ: m.Type, operands: m.IOV, compare: m.Compare, result: m.Result, remote: m.Remote,
 		flags: flags, ctx: m.Context, quiet: flags&FlagCompletion == 0,

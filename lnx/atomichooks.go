@@ -19,12 +19,14 @@ func (h *hooked) handOverAtomic(p *path, op *txOp, o intercept.Op, a *atomicArgs
 		f = h.atomicBase
 	}
 	h.delivered, h.readable = a.delivered, a.readable
-	user := h.enter(p, op)
+	user := h.enter(p, s.call.Slot, op, a.flags)
 	h.atomic = intercept.Atomic{
 		Op: o, To: op.peer.remote(p), Do: a.op, Type: a.typ, Operands: a.operands, Compare: a.compare, Result: a.result,
 		Remote: rangesForHooks(&s.seen, &s.call.Remote, s.call.RemoteCount), Flags: uint64(a.flags), Context: user,
 	}
+	h.under.inside++
 	err := f(&h.atomic)
+	h.under.inside--
 	out := h.leave(h.atomic.Context, err)
 	h.atomic = intercept.Atomic{}
 	return out

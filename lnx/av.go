@@ -84,7 +84,7 @@ func (av *AV) Insert(blob []byte) (Addr, error) {
 		return AddrUnspec, fmt.Errorf("AV.Insert: %w: %w", fierr.EInval, err)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return AddrUnspec, err
 	}
@@ -164,6 +164,7 @@ func (ep *Endpoint) insertPaths(state *peerState, common []peer.Path) error {
 
 func (ep *Endpoint) removePaths(state *peerState) {
 	ep.leaveBell(state)
+	ep.forgetHeard(state)
 	for i := range state.paths {
 		p := &state.paths[i]
 		if !ep.retire(state, p) && ep.core.Remove(p.rail, p.addr) != nil {
@@ -228,7 +229,12 @@ func (ep *Endpoint) heard(state *peerState, r int, src uint64) {
 	state.heard = true
 	for _, p := range state.paths {
 		if p.rail == r && p.addr == src {
-			ep.sel.Heard(&state.rails, rail.Path{Rail: p.rail, Addr: p.entry})
+			way := rail.Path{Rail: p.rail, Addr: p.entry}
+			if ep.ownPolicy {
+				ep.toTell = append(ep.toTell, heardOn{state, way})
+			} else {
+				ep.sel.Heard(&state.rails, way)
+			}
 			return
 		}
 	}
@@ -265,7 +271,7 @@ func (ep *Endpoint) resolveIn(q *suq.Queue) {
 func (av *AV) Remove(addr Addr) error {
 	ep := (*Endpoint)(av)
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return err
 	}
@@ -286,7 +292,7 @@ func (av *AV) Remove(addr Addr) error {
 func (av *AV) Lookup(addr Addr) (*peer.Address, error) {
 	ep := (*Endpoint)(av)
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (ep *Endpoint) TSendBatch(msgs []Msg, flags Flags) (n int, err error) {
 		return 0, fmt.Errorf("TSendBatch: %v is not for sends: %w", bad, fierr.EBadFlags)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	quiet := flags&FlagCompletion == 0
 	core, ok := ep.core.(providers.Batcher)
 	if !ok || ep.hooks != nil {
@@ -68,7 +68,7 @@ func (ep *Endpoint) TRecvBatch(msgs []Msg, flags Flags) (n int, err error) {
 		return 0, fmt.Errorf("TRecvBatch: %v is not for batches of receives: %w", bad, fierr.EBadFlags)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	for i := range msgs {
 		if err := ep.hookedReceive(intercept.OpTRecvMsg, &msgs[i], flags); err != nil {
 			return i, inBatch("TRecvBatch", i, err)

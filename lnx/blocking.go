@@ -202,23 +202,36 @@ func what(o intercept.Op, call string, peer Addr, tag uint64) string {
 // withdraw takes a posted receive back after its context ended. A receive that a
 // message has met is waited for: its provider writes into the buffer.
 func (ep *Endpoint) withdraw(c *call, why error) error {
-	ep.lock()
-	if op := ep.waiting(c); op != nil {
-		if ep.direct.core != nil {
-			return ep.withdrawDirect(c, op, why)
-		}
-		ep.unpost(c.slot, op)
-		op.pin.Unpin()
-		ep.hooks.withdrawn(op.ctx)
-		*op = rxOp{}
-		ep.core.ReleaseRx(c.slot)
-		ep.mu.Unlock()
+	back, asked := ep.recall(c)
+	if !back {
+		ep.waitFor(c)
+	}
+	if back || asked && isCanceled(c.err) {
 		c.free()
 		return why
 	}
-	ep.mu.Unlock()
-	ep.waitFor(c)
 	return nil
+}
+
+// recall takes the posted receive of a call back, or in direct mode asks for it.
+func (ep *Endpoint) recall(c *call) (back, asked bool) {
+	ep.lock()
+	defer ep.unlock()
+	op := ep.waiting(c)
+	switch {
+	case op == nil:
+		return false, false
+	case ep.direct.core != nil:
+		_ = ep.takeBack(c.slot, op, fierr.ECanceled) // then it is waited for
+		return false, true
+	}
+	ep.unpost(c.slot, op)
+	op.pin.Unpin()
+	opContext := op.ctx
+	*op = rxOp{}
+	ep.core.ReleaseRx(c.slot)
+	ep.hooks.withdrawn(opContext)
+	return true, false
 }
 
 // waitFor waits for the end of a call, whatever await says: the buffer is not the
@@ -257,9 +270,8 @@ func (ep *Endpoint) pause(ctx context.Context, try int) error {
 		time.Sleep(napPolled / 4)
 		return nil
 	}
+	defer ep.wait.stepDown()
 	ep.sleep(napPolled, func() bool { return ctx.Err() != nil })
-	ep.wait.lead.Unlock()
-	ep.wait.handOver()
 	return ctx.Err()
 }
 
@@ -281,7 +293,7 @@ func (f *Future) Wait(ctx context.Context) (RecvInfo, error) {
 func (f *Future) Cancel() bool {
 	ep := f.c.ep
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if ep.waiting(f.c) == nil {
 		return false
 	}

@@ -72,7 +72,7 @@ func (ep *Endpoint) OpenCounter(events Events) (*Counter, error) {
 		return nil, fmt.Errorf("OpenCounter: events %#x: EventSend, EventRecv, EventRead, EventWrite, EventRemoteRead and EventRemoteWrite are possible, at least one: %w", uint64(events), fierr.EInval)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return nil, err
 	}
@@ -182,10 +182,10 @@ func (c *Counter) reached(w *counterWait) bool {
 func (c *Counter) drive() {
 	ep := c.ep
 	ep.lock()
+	defer ep.unlock()
 	if ep.check() == nil {
 		ep.progress(1)
 	}
-	ep.mu.Unlock()
 }
 
 // Read drives the rails and answers the number of successes (fi_cntr_read(3)). After
@@ -273,7 +273,7 @@ func (c *Counter) Wait(ctx context.Context, threshold uint64) error {
 		c.tell()
 		return fierr.Avail
 	case c.ep.closed.Load():
-		return ErrClosed
+		return c.ep.whyClosed()
 	}
 	return c.Wait(ctx, threshold) // somebody has set it back
 }
@@ -297,7 +297,7 @@ func (c *Counter) leave(w *counterWait) {
 func (c *Counter) Close() error {
 	ep := c.ep
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if ep.counters != nil {
 		ep.counters.list = slices.DeleteFunc(ep.counters.list, func(x *Counter) bool { return x == c })
 	}

@@ -161,10 +161,18 @@ func (q *CQ) Read(entries []Entry) (int, error) {
 }
 
 func (q *CQ) read(entries []Entry) (int, error) {
+	if q.ep.foreign {
+		return q.readGuarded(entries)
+	}
+	q.ep.lock()
+	n, err := q.readLocked(entries)
+	q.ep.mu.Unlock()
+	return n, err
+}
+
+func (q *CQ) readLocked(entries []Entry) (int, error) {
 	ep := q.ep
-	ep.lock()
 	if err := ep.check(); err != nil {
-		ep.mu.Unlock()
 		return 0, err
 	}
 	n, err := 0, error(nil)
@@ -177,7 +185,6 @@ func (q *CQ) read(entries []Entry) (int, error) {
 	if err == fierr.Again && ep.flooded() {
 		err = ErrUnexpectedFull
 	}
-	ep.mu.Unlock()
 	return n, err
 }
 
@@ -217,7 +224,7 @@ func (q *CQ) take(entries []Entry) (n int, err error) {
 // EAGAIN if the next completion is none.
 func (q *CQ) ReadErr() (*ErrEntry, error) {
 	q.ep.lock()
-	defer q.ep.mu.Unlock()
+	defer q.ep.unlock()
 	if err := q.ep.check(); err != nil {
 		return nil, err
 	}

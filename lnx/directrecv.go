@@ -211,19 +211,6 @@ func (ep *Endpoint) matched(c *providers.Completion, op *rxOp) {
 	}
 }
 
-// withdrawDirect takes a call's receive back, unlocks, and waits for its end: its message,
-// or why it was taken back. Nothing can be under way into the buffer then.
-func (ep *Endpoint) withdrawDirect(c *call, op *rxOp, why error) error {
-	_ = ep.takeBack(c.slot, op, fierr.ECanceled) // then it is waited for
-	ep.mu.Unlock()
-	ep.waitFor(c)
-	if !isCanceled(c.err) {
-		return nil
-	}
-	c.free()
-	return why
-}
-
 // sentBy answers who sent a message, to a receive from somebody in particular also
 // where the provider does not tell.
 func (ep *Endpoint) sentBy(c *providers.Completion, asked Addr) Addr {

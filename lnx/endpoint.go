@@ -83,6 +83,12 @@ type Endpoint struct {
 	direct  directMode
 	closing atomic.Bool // somebody has called Close
 	closed  atomic.Bool
+	// foreign is set if the user's code can run under the lock: hooks, or a policy
+	// (ownPolicy), which has to be told of what is in toTell.
+	foreign, ownPolicy bool
+	toTell             []heardOn
+	quit               atomic.Pointer[quit]
+	ordered            bool // as the policy says
 
 	atomics  atomicState
 	counters *counters // nil until somebody opens one
@@ -150,12 +156,14 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	}); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
+	ep.ordered, ep.ownPolicy = ep.sel.Ordered(), isForeign(ep.sel.Policy())
 	// Of the built-in policies only one asks; a user's may.
 	ep.near = !slices.Contains([]string{rail.PerPeer, rail.PerMsg, rail.Weighted}, link.set.Policy)
 	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.left = append(ep.left, p.Data) })
 	if ep.hooks, err = newHooked(ep); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
+	ep.foreign = ep.ownPolicy || ep.hooks != nil
 	if err = ep.watch.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
@@ -166,7 +174,15 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", link.Name, err), ep.core.Close(), ep.watch.close())
 	}
 	ep.enlist()
-	if err := ep.hooks.created(); err != nil {
+	returned := false
+	defer func() {
+		if !returned { // a hook ended the goroutine
+			_ = ep.Close()
+		}
+	}()
+	err = ep.hooks.created()
+	returned = true
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", link.Name, err), ep.Close())
 	}
 	return ep, nil
@@ -228,7 +244,7 @@ func (ep *Endpoint) Name() []byte { return append([]byte(nil), ep.blob...) }
 
 // Ordered says whether messages to a peer are received in the order sent
 // (FI_ORDER_SAS), which depends on the policy.
-func (ep *Endpoint) Ordered() bool { return ep.sel.Ordered() }
+func (ep *Endpoint) Ordered() bool { return ep.ordered }
 
 // RailStats are the counters of one rail.
 type RailStats struct {
@@ -243,7 +259,7 @@ func (s RailStats) String() string { return fmt.Sprintf("%s (%v): %v", s.Name, s
 // Stats answers the counters of every rail, in the link's order.
 func (ep *Endpoint) Stats() []RailStats {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	out := make([]RailStats, len(ep.stats))
 	for i, s := range ep.stats {
 		out[i] = RailStats{ep.link.Rails[i].Name(), ep.sel.Rails().Health(i), s}
@@ -256,9 +272,25 @@ func (ep *Endpoint) Stats() []RailStats {
 // twice does nothing. Peers notice only that nothing comes any more.
 func (ep *Endpoint) Close() error {
 	if ep.closing.Swap(true) {
-		return nil
+		return ep.closedItself()
 	}
-	hooked := ep.hooks.closing()
+	return ep.close()
+}
+
+// close closes the endpoint, also if a hook ends the goroutine.
+func (ep *Endpoint) close() error {
+	returned := false
+	defer func() {
+		if !returned {
+			_ = ep.shut()
+		}
+	}()
+	err := ep.hooks.closing()
+	returned = true
+	return errors.Join(err, ep.shut())
+}
+
+func (ep *Endpoint) shut() error {
 	ep.closed.Store(true)
 	ep.wait.wakeAll()
 	process.closing.Lock()
@@ -268,12 +300,15 @@ func (ep *Endpoint) Close() error {
 	for _, other := range ep.others() {
 		ep.endNear(other)
 		other.lock()
+		back := other.hooks.standAside()
 		ep.answerLocal()
 		other.forget(ep)
+		back()
 		other.mu.Unlock()
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
+	ep.hooks.standAside()
 	if ep.set.DumpStats {
 		ep.dumpStats()
 	}
@@ -287,7 +322,7 @@ func (ep *Endpoint) Close() error {
 	for _, state := range ep.left {
 		ep.leaveBell(state)
 	}
-	return errors.Join(hooked, ended, err, ep.closeViews(), ep.watch.close(), ep.wait.close(), ep.bells.close())
+	return errors.Join(ended, err, ep.closeViews(), ep.watch.close(), ep.wait.close(), ep.bells.close())
 }
 
 // abandonAll ends all calls and lets go of every buffer, unless a provider may
@@ -301,7 +336,7 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 			op.ctx = nil // which is the multi-receive's
 		}
 		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
-			f.finish(Entry{}, ErrClosed)
+			f.finish(Entry{}, ep.whyClosed())
 		}
 		*op = rxOp{}
 	})
@@ -314,7 +349,7 @@ func (ep *Endpoint) abandonAll(unpin bool) {
 			ep.atomics.abandoned(op.atomic, unpin)
 		}
 		if f, ok := ep.hooks.withdrawn(op.ctx).(*call); ok {
-			f.finish(Entry{}, ErrClosed)
+			f.finish(Entry{}, ep.whyClosed())
 		}
 		*op = txOp{}
 	})
@@ -330,7 +365,7 @@ func (ep *Endpoint) dumpStats() {
 // check is the first thing that every operation does under the lock.
 func (ep *Endpoint) check() error {
 	if ep.closed.Load() {
-		return ErrClosed
+		return ep.whyClosed()
 	}
 	return nil
 }

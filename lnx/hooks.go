@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"golnx/providers"
 	"golnx/providers/fierr"
 	"golnx/rail/intercept"
 )
@@ -32,6 +33,19 @@ type hooked struct {
 	recv                intercept.Recv
 	posting             *tracked
 	complete            intercept.Completion
+	under               underway
+}
+
+// underway is the hooks under way, of which there are some if the lock is released (unlock)
+// by a goroutine that one of them is ending.
+type underway struct {
+	inside int // that have been called and have not returned
+	// path, slot and flags are of the operation of hooked.sending.
+	path    *path
+	slot    providers.Slot
+	flags   Flags
+	telling *tracked // whose Complete hooks are called
+	aside   bool     // those run on goroutines of their own
 }
 
 // tracked is the context of an operation that hooks saw.
@@ -103,11 +117,12 @@ func (h *hooked) untrack(t *tracked) {
 
 // enter wraps the context of an operation that goes through the hooks, and answers the
 // caller's.
-func (h *hooked) enter(p *path, op *txOp) (user any) {
+func (h *hooked) enter(p *path, slot providers.Slot, op *txOp, flags Flags) (user any) {
 	t := h.track(op.ctx, p.rail)
 	t.quiet = op.quiet
 	op.ctx = t
 	h.sending.tracked, h.sending.op, h.sending.refused = t, op, nil
+	h.under.path, h.under.slot, h.under.flags = p, slot, flags
 	return t.user
 }
 
@@ -143,9 +158,11 @@ func (h *hooked) handOver(p *path, op *txOp, o intercept.Op, iov [][]byte, flags
 		}
 		f = h.sendBase
 	}
-	c, user := &h.send, h.enter(p, op)
+	c, user := &h.send, h.enter(p, h.ep.op.Slot, op, flags)
 	c.Op, c.To, c.IOV, c.Tag, c.Data, c.Flags, c.Context = o, op.peer.remote(p), iov, op.tag, h.ep.op.Data, uint64(flags), user
+	h.under.inside++
 	err := f(c)
+	h.under.inside--
 	out := h.leave(c.Context, err)
 	c.IOV, c.Context = nil, nil
 	return out
@@ -188,7 +205,9 @@ func (h *hooked) receive(o intercept.Op, m *Msg, flags Flags) error {
 	c := &h.recv
 	c.Op, c.From, c.IOV, c.Tag, c.Ignore, c.Flags, c.Context = o, uint64(m.Addr), m.IOV, m.Tag, m.Ignore, uint64(flags), t.user
 	h.posting = t
+	h.under.inside++
 	err := f(c)
+	h.under.inside--
 	h.posting = nil
 	switch {
 	case t.handed:
@@ -255,7 +274,7 @@ func (h *hooked) ended(r int, e *Entry, code fierr.Errno) (fierr.Errno, error) {
 	if complete != nil { // field by field: a copy of what was just written has to wait for it
 		c := &h.complete
 		c.Context, c.Flags, c.Len, c.Off, c.Tag, c.Data, c.Src, c.Err = t.seen, uint64(e.Flags), e.Len, e.Off, e.Tag, e.Data, uint64(e.Src), int(code)
-		if err := complete(c); err != nil {
+		if err := h.tellEnd(complete, c, t); err != nil {
 			failed = err
 		}
 		e.Context, e.Flags, e.Len, e.Off, e.Tag, e.Data, e.Src, code = c.Context, Flags(c.Flags), c.Len, c.Off, c.Tag, c.Data, Addr(c.Src), fierr.Errno(c.Err)

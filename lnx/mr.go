@@ -55,7 +55,7 @@ type held struct {
 type progressLock Endpoint
 
 func (l *progressLock) Lock()   { (*Endpoint)(l).lock() }
-func (l *progressLock) Unlock() { (*Endpoint)(l).mu.Unlock() }
+func (l *progressLock) Unlock() { (*Endpoint)(l).unlock() }
 
 var _ sync.Locker = (*progressLock)(nil)
 
@@ -275,7 +275,7 @@ func (ep *Endpoint) region(r *mr.Region, err error) (*Region, error) {
 // orClosed answers the error of a call on memory, or that the endpoint is closed.
 func (ep *Endpoint) orClosed(err error) error {
 	if ep.closed.Load() {
-		return ErrClosed
+		return ep.whyClosed()
 	}
 	return err
 }
@@ -329,7 +329,7 @@ func (r *Region) noteKeys() error {
 		keys = append(keys, h.Key)
 	}
 	r.ep.lock()
-	defer r.ep.mu.Unlock()
+	defer r.ep.unlock()
 	r.keys = keys
 	return nil
 }
@@ -360,7 +360,7 @@ const abandonedAfter = 30 * time.Second
 func (r *Region) inUse() bool {
 	ep := r.ep
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if len(r.keys) == 0 || ep.closed.Load() {
 		return false
 	}

@@ -35,7 +35,7 @@ func (ep *Endpoint) MInjectData(buf []byte, data uint64, to Addr) error {
 // MSendV sends several buffers as one message (fi_sendv(3)).
 func (ep *Endpoint) MSendV(iov [][]byte, to Addr, opContext any) error {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.send(intercept.OpSendV, iov, to, 0, 0, 0, opContext, false)
 }
 
@@ -45,7 +45,7 @@ func (ep *Endpoint) MSendMsg(m *Msg, flags Flags) error {
 		return fmt.Errorf("MSendMsg: %v is not for sends: %w", bad, fierr.EBadFlags)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.send(intercept.OpSendMsg, m.IOV, m.Addr, 0, m.Data, flags, m.Context, flags&FlagCompletion == 0)
 }
 

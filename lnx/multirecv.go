@@ -2,6 +2,7 @@ package lnx
 
 import (
 	"fmt"
+	"slices"
 
 	"golnx/providers"
 	"golnx/providers/fierr"
@@ -145,10 +146,11 @@ func (ep *Endpoint) endPiece(op *rxOp, e *Entry) (quiet bool) {
 
 // releaseMultis reports buffers that were used up by messages which have completed.
 func (ep *Endpoint) releaseMultis() {
-	for _, m := range ep.msgs.released {
+	for len(ep.msgs.released) > 0 {
+		m := ep.msgs.released[0]
+		ep.msgs.released = slices.Delete(ep.msgs.released, 0, 1)
 		ep.releaseMulti(m)
 	}
-	ep.msgs.released = ep.msgs.released[:0]
 }
 
 func (ep *Endpoint) releaseMulti(m *multiRecv) {

@@ -110,7 +110,7 @@ func (o Option[T]) Get(ep *Endpoint) (T, error) {
 // Rails answers the value of each rail, in the link's order.
 func (o Option[T]) Rails(ep *Endpoint) ([]T, error) {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (o Option[T]) get(ep *Endpoint, r int) (v T, err error) {
 // and those that had the option set get their old value back, where it can be read.
 func (o Option[T]) Set(ep *Endpoint, v T) error {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return err
 	}

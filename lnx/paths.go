@@ -43,7 +43,7 @@ func (ep *Endpoint) choose(state *peerState, size uint64) (*path, error) {
 	if ep.near {
 		call.NUMA = ep.nodeOf(size)
 	}
-	ch, err := ep.sel.Pick(&state.rails, call)
+	ch, err := ep.pick(state, call)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, fierr.EHostUnreach)
 	}
@@ -59,7 +59,7 @@ func (ep *Endpoint) choose(state *peerState, size uint64) (*path, error) {
 		}
 	}
 	state.refused = p
-	if !p.dead && !ep.shm[p.rail].blocked && (ch.Local || ep.sel.Ordered()) {
+	if !p.dead && !ep.shm[p.rail].blocked && (ch.Local || ep.ordered) {
 		state.settled, state.settledAt = p, ep.broken // the policy would answer the same again
 	}
 	return p, nil
@@ -148,7 +148,7 @@ func (ep *Endpoint) another(state *peerState, p *path, err error) error {
 		err, state.why = errors.Join(state.why...), nil
 		return err
 	}
-	if ep.sel.Ordered() {
+	if ep.ordered {
 		state.detour = other
 	}
 	return fierr.Again

@@ -75,6 +75,7 @@ func (ep *Endpoint) endNear(other *Endpoint) {
 	turn := func(x, y *Endpoint) (near int) {
 		x.lock()
 		defer x.mu.Unlock()
+		defer x.hooks.standAside()()
 		if x != ep && x.closed.Load() {
 			return 0
 		}

@@ -20,15 +20,15 @@ func (ep *Endpoint) TRecv(buf []byte, from Addr, tag, ignore uint64, opContext a
 
 // recv1 posts a receive with one buffer. The scratch slice avoids an allocation for it.
 func (ep *Endpoint) recv1(o intercept.Op, buf []byte, from Addr, tag, ignore uint64, opContext any) error {
+	if ep.foreign {
+		return ep.recvGuarded(o, buf, from, tag, ignore, opContext)
+	}
 	ep.lock()
 	ep.one[0] = buf
 	var err error
-	switch {
-	case ep.hooks != nil:
-		err = ep.hooks.receive(o, &Msg{IOV: ep.one[:], Addr: from, Tag: tag, Ignore: ignore, Context: opContext}, FlagCompletion)
-	case untagged(o):
+	if untagged(o) {
 		err = ep.postMsg(o, ep.one[:], from, opContext, false)
-	default:
+	} else {
 		err = ep.post(o, ep.one[:], from, tag, ignore, opContext, false)
 	}
 	ep.one[0] = nil
@@ -57,7 +57,7 @@ func (ep *Endpoint) TRecvMsg(m *Msg, flags Flags) error {
 
 func (ep *Endpoint) trecvmsg(o intercept.Op, m *Msg, flags Flags) error {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.hookedReceive(o, m, flags)
 }
 
@@ -373,7 +373,7 @@ func (ep *Endpoint) Cancel(opContext any) error {
 		return fmt.Errorf("Cancel: a comparable Context is needed to find the receive, not %T: %w", opContext, fierr.EInval)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return err
 	}

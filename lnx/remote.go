@@ -38,7 +38,7 @@ func (ep *Endpoint) Import(to Addr, key []byte) (*RemoteMemory, error) {
 		return nil, fmt.Errorf("Import: %w", err)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if err := ep.check(); err != nil {
 		return nil, err
 	}

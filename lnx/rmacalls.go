@@ -92,7 +92,7 @@ func (ep *Endpoint) InjectWriteData(buf []byte, data uint64, to *RemoteMemory, o
 // rma1 uses one buffer. The scratch slices avoid allocations.
 func (ep *Endpoint) rma1(o intercept.Op, buf []byte, m *RemoteMemory, off, data uint64, flags Flags, opContext any, quiet bool) error {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	ep.one[0] = buf
 	err := ep.rmaAt(o, ep.one[:], m, off, uint64(len(buf)), data, flags, opContext, quiet)
 	ep.one[0] = nil
@@ -105,7 +105,7 @@ func (ep *Endpoint) rmaV(o intercept.Op, iov [][]byte, m *RemoteMemory, off uint
 		n += uint64(len(b))
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.rmaAt(o, iov, m, off, n, 0, 0, opContext, false)
 }
 
@@ -122,6 +122,6 @@ func (ep *Endpoint) rmaAt(o intercept.Op, iov [][]byte, m *RemoteMemory, off, n,
 
 func (ep *Endpoint) rmaMsg(o intercept.Op, m *RMAMsg, flags Flags) error {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.startRMA(o, m.IOV, m.Remote, m.Data, flags, m.Context, flags&FlagCompletion == 0)
 }

@@ -20,10 +20,12 @@ func (h *hooked) handOverRMA(p *path, op *txOp, o intercept.Op, iov [][]byte, fl
 		}
 		f = h.rmaBase
 	}
-	c, user := &h.rma, h.enter(p, op)
+	c, user := &h.rma, h.enter(p, s.op.Slot, op, flags)
 	c.Op, c.To, c.IOV, c.Data, c.Flags, c.Context = o, op.peer.remote(p), iov, s.op.Data, uint64(flags), user
 	c.Remote = rangesForHooks(&s.seen, &s.op.Remote, s.op.RemoteCount)
+	h.under.inside++
 	err := f(c)
+	h.under.inside--
 	out := h.leave(c.Context, err)
 	c.IOV, c.Remote, c.Context = nil, nil, nil
 	return out

@@ -111,7 +111,7 @@ func (ep *Endpoint) TInjectData(buf []byte, data uint64, to Addr, tag uint64) er
 // TSendV sends several buffers as one message (fi_tsendv(3)).
 func (ep *Endpoint) TSendV(iov [][]byte, to Addr, tag uint64, opContext any) error {
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.send(intercept.OpTSendV, iov, to, tag, 0, 0, opContext, false)
 }
 
@@ -122,12 +122,15 @@ func (ep *Endpoint) TSendMsg(m *Msg, flags Flags) error {
 		return fmt.Errorf("TSendMsg: %v is not for sends: %w", bad, fierr.EBadFlags)
 	}
 	ep.lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	return ep.send(intercept.OpTSendMsg, m.IOV, m.Addr, m.Tag, m.Data, flags, m.Context, flags&FlagCompletion == 0)
 }
 
 // tsend1 sends one buffer. The scratch slice avoids an allocation for it.
 func (ep *Endpoint) tsend1(op intercept.Op, buf []byte, to Addr, tag, data uint64, flags Flags, opContext any, quiet bool) error {
+	if ep.foreign {
+		return ep.sendGuarded(op, buf, to, tag, data, flags, opContext, quiet)
+	}
 	ep.lock()
 	ep.one[0] = buf
 	err := ep.send(op, ep.one[:], to, tag, data, flags, opContext, quiet)

@@ -195,7 +195,7 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 		}
 		if x.cq && ep.closed.Load() { // Close has the lead, and ends calls only
 			ep.wait.leave(x)
-			return ErrClosed
+			return ep.whyClosed()
 		}
 		if ep.wait.lead.TryLock() { // given up between the two looks
 			ep.wait.remove(x)
@@ -222,20 +222,29 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 
 // lead drives the rails, with the lead held, and then gives it up.
 func (ep *Endpoint) lead(ctx context.Context, over func() bool) error {
-	err := ep.drive(ctx, over)
-	ep.wait.lead.Unlock()
-	ep.wait.handOver()
-	return err
+	defer ep.wait.stepDown()
+	return ep.drive(ctx, over)
+}
+
+// stepDown gives the lead up.
+func (w *waiters) stepDown() {
+	w.lead.Unlock()
+	w.handOver()
 }
 
 // drive is the leader's loop.
 func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
-	armed, stop := false, func() bool { return true }
-	defer func() { stop() }()
+	armed, held, stop := false, false, func() bool { return true }
+	defer func() {
+		stop()
+		if held {
+			ep.unlock()
+		}
+	}()
 	for i := 0; ; i++ {
 		ep.mu.Lock()
+		held = true
 		if err := ep.check(); err != nil {
-			ep.mu.Unlock()
 			return err
 		}
 		if i < spins {
@@ -245,6 +254,7 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 			ep.upkeep()
 		}
 		flooded := ep.flooded()
+		held = false
 		ep.mu.Unlock()
 		if over() {
 			return nil
@@ -275,16 +285,24 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 
 // nap sleeps as long as may be, and answers whether there is something to do.
 func (ep *Endpoint) nap(over func() bool) bool {
-	ep.mu.Lock()
-	if ep.closed.Load() || !ep.belled() {
-		ep.mu.Unlock()
+	armed, came := ep.arm()
+	if !armed {
 		return ep.sleep(ep.wait.nap, over)
 	}
-	ep.bells.own.Arm()
-	came := ep.came() // before it was armed
-	ep.mu.Unlock()
 	defer ep.disarm()
 	return came || ep.sleep(ep.bells.nap, over)
+}
+
+// arm says that the endpoint sleeps, if peers can wake it, and answers whether something
+// has come before that.
+func (ep *Endpoint) arm() (armed, came bool) {
+	ep.mu.Lock()
+	defer ep.unlock()
+	if ep.closed.Load() || !ep.belled() {
+		return false, false
+	}
+	ep.bells.own.Arm()
+	return true, ep.came()
 }
 
 // came looks once more at the rails without a descriptor, under the lock.
@@ -298,7 +316,7 @@ func (ep *Endpoint) came() bool {
 // disarm says that the endpoint is awake.
 func (ep *Endpoint) disarm() {
 	ep.mu.Lock()
-	defer ep.mu.Unlock()
+	defer ep.unlock()
 	if !ep.closed.Load() {
 		ep.bells.own.Disarm()
 		ep.bells.own.Drain()
@@ -325,13 +343,17 @@ func (ep *Endpoint) sleep(nap time.Duration, over func() bool) bool {
 		_, _ = unix.Read(ep.wait.wakeFD, b[:])
 	}
 	if ep.wait.fds[1].Revents != 0 {
-		ep.mu.Lock()
-		if !ep.closed.Load() {
-			ep.buryDead()
-		}
-		ep.mu.Unlock()
+		ep.lookForDead()
 	}
 	return true
+}
+
+func (ep *Endpoint) lookForDead() {
+	ep.mu.Lock()
+	defer ep.unlock()
+	if !ep.closed.Load() {
+		ep.buryDead()
+	}
 }
 
 // Wait is Read that waits for a completion (fi_cq_sread(3)). It ends with EAGAIN
@@ -391,6 +413,6 @@ func (q *CQ) seen() uint64 {
 
 func (q *CQ) ready() bool {
 	q.ep.lock()
-	defer q.ep.mu.Unlock()
+	defer q.ep.unlock()
 	return q.head != q.tail
 }

@@ -20,6 +20,20 @@ var (
 	ErrBadPick = errors.New("policy picked an unusable path")
 )
 
+// PanicError is an error of a policy that panicked. It matches ErrBadPick.
+type PanicError struct {
+	Policy string
+	Value  any // of panic
+	Stack  []byte
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("rail: policy %s panicked: %v", e.Policy, e.Value)
+}
+
+// Is reports whether target is ErrBadPick.
+func (e *PanicError) Is(target error) bool { return target == ErrBadPick }
+
 // AllDownError lists the rails that reach a peer when none takes traffic. It
 // matches ErrAllDown.
 type AllDownError struct {

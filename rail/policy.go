@@ -11,7 +11,8 @@ type Policy interface {
 	// memory were dealt with before: a policy sees them only when they are
 	// Down.
 	Pick(r *Rails, p *Peer, c Call) (path int, why Why)
-	// Heard tells that the first message from p came in on a path.
+	// Heard tells that the first message from p came in on a path. A policy that is not
+	// built in hears of it before the next Pick.
 	Heard(r *Rails, p *Peer, path int)
 	// Explain puts a Why of Pick into words, without line breaks.
 	Explain(r *Rails, p *Peer, why Why) string

@@ -13,7 +13,8 @@ import "golnx/providers/fiinfo"
 // The hooks of operations and Complete run with the endpoint's progress lock held, on
 // the goroutine that made the call or drives the rails: they must not block and must not
 // call the same endpoint. Arguments are valid until the hook returns. A hook that
-// panics makes an error of the call (*PanicError), which names the consumer.
+// panics makes an error of the call (*PanicError), which names the consumer. One that ends
+// its goroutine (runtime.Goexit, testing.T.FailNow) has the endpoint close itself.
 type Hooks struct {
 	// Name is the consumer's, for errors and traces.
 	Name string
