@@ -140,7 +140,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	if link == nil {
 		return nil, fmt.Errorf("open: no link given; Links answers those that there are: %w", fierr.EInval)
 	}
-	ep := &Endpoint{link: link, set: link.set, minMultiRecv: 64}
+	ep := &Endpoint{link: link, set: link.set, minMultiRecv: uint64(link.set.MinMultiRecv)}
 	seed := maphash.Comparable(maphash.MakeSeed(), link)
 	ep.posted.init(&ep.rx, seed)
 	ep.suq = suq.New(seed)

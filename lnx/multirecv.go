@@ -103,7 +103,7 @@ func (ep *Endpoint) reserve(m *multiRecv, size uint64) (off, n int, ok bool) {
 		m.off += max(n, 1)
 		left -= max(n, 1)
 	}
-	if !ok || left < ep.set.MinMultiRecv || left == 0 {
+	if !ok || uint64(left) < ep.minMultiRecv || left == 0 {
 		m.over = true
 		if ep.msgs.srq.Cancel(m.slot) && !ok && m.under == 0 {
 			ep.msgs.released = append(ep.msgs.released, m)

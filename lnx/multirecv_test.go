@@ -196,7 +196,11 @@ func TestMultiRecvAgainstModel(t *testing.T) {
 	const senders, steps = 2, 20_000
 	for _, least := range []int{1, 64, 300} {
 		t.Run(fmt.Sprintf("least=%d", least), func(t *testing.T) {
-			listing, err := Links(Options{Links: "shm", MinMultiRecv: least, Lookup: env(nil)})
+			opts := Options{Links: "shm", MinMultiRecv: least, Lookup: env(nil)}
+			if least == 1 {
+				opts.MinMultiRecv = 1000 // OptMinMultiRecv has the last word
+			}
+			listing, err := Links(opts)
 			require.NoError(t, err)
 			open := func() *Endpoint {
 				ep, err := Open(listing.Links[0])
@@ -205,6 +209,10 @@ func TestMultiRecvAgainstModel(t *testing.T) {
 				return ep
 			}
 			m := &multiModel{t: t, r: open(), least: least}
+			room, err := OptMinMultiRecv.Get(m.r)
+			require.NoError(t, err)
+			require.EqualValues(t, opts.MinMultiRecv, room)
+			require.NoError(t, OptMinMultiRecv.Set(m.r, uint64(least)))
 			var from, to [senders]Addr
 			var eps [senders]*Endpoint
 			for i := range senders {

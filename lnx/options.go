@@ -84,7 +84,8 @@ type Options struct {
 	// are.
 	MaxUnexpectedBytes uint64
 	// MinMultiRecv is the room in bytes that a buffer with FlagMultiRecv is released
-	// below (FI_OPT_MIN_MULTI_RECV of fi_endpoint(3)); 64 if 0.
+	// below (FI_OPT_MIN_MULTI_RECV of fi_endpoint(3)); 64 if 0. OptMinMultiRecv reads it,
+	// and changes it later.
 	MinMultiRecv int
 	// MaxSends is how many sends can be under way at once; 65,536 if 0.
 	MaxSends int
