@@ -43,7 +43,7 @@ func blocks(t *testing.T) (all []block) {
 }
 
 // The blocks, each with the word that it begins with. Every one belongs to a test.
-var known = struct{ makes, module, program, run, rail, railTest, window, record, commands block }{
+var known = struct{ makes, module, program, run, rail, railTest, window, buffers, record, commands block }{
 	makes:    block{"sh", "make"},
 	module:   block{"sh", "mkdir"},
 	program:  block{"go", "package main"},
@@ -51,6 +51,7 @@ var known = struct{ makes, module, program, run, rail, railTest, window, record,
 	rail:     block{"rail", "domain"},
 	railTest: block{"go", "package links_test"},
 	window:   block{"go", "package window_test"},
+	buffers:  block{"go", "// buffers_test.go"},
 	record:   block{"sh", "INTERCEPT_TIMER_DIR="},
 	commands: block{"sh", "lnx"},
 }
@@ -156,12 +157,13 @@ func TestRailCase(t *testing.T) {
 	require.Equal(t, text, string(updated))
 }
 
-func TestWindow(t *testing.T) {
+func TestExamples(t *testing.T) {
 	dir := newModule(t)
 	write(t, filepath.Join(dir, "window/window_test.go"), theBlock(t, known.window))
+	write(t, filepath.Join(dir, "window/buffers_test.go"), theBlock(t, known.buffers))
 	out, err := shell(t, dir, "gofmt -l . && go vet ./window && go test -v ./window")
 	require.NoError(t, err, out)
-	require.Contains(t, out, "--- PASS: Example")
+	require.Equal(t, 2, strings.Count(out, "--- PASS: Example"), out)
 }
 
 // What was recorded is shown.
