@@ -29,6 +29,11 @@ var rmaTarget = twoproc.NewRole("rma target", func(c *twoproc.Child) {
 	require.NoError(c, err)
 	key, err := region.RemoteKey()
 	require.NoError(c, err)
+	var counted *lnx.Counter
+	if opts.Caps&lnx.CapRMAEvent != 0 {
+		counted, err = n.ep.OpenCounter(lnx.EventRemoteRead | lnx.EventRemoteWrite)
+		require.NoError(c, err)
+	}
 	c.Put(n.ep.Name())
 	c.Put(key)
 	var blob []byte
@@ -60,6 +65,8 @@ var rmaTarget = twoproc.NewRole("rma target", func(c *twoproc.Child) {
 				n.until(func() bool { return len(n.odd) >= o.Size })
 				c.Put(n.odd)
 				n.odd = nil
+			case "counted": // what peers have done so far
+				c.Put(counted.Read())
 			case "idle": // drive nothing until the next order
 				c.Put(true)
 				o, open = <-orders
