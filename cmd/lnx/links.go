@@ -47,6 +47,15 @@ func (f *linkFlags) options() lnx.Options {
 	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Direct: f.Direct, Caps: bench.CapsOf(f.op)}
 }
 
+// withoutRecording is the environment of commands that only look: what a job recorded
+// stays as it is.
+func withoutRecording(name string) (string, bool) {
+	if strings.HasPrefix(name, "INTERCEPT_") {
+		return "", false
+	}
+	return os.LookupEnv(name)
+}
+
 // asked says whether there is a spec at all.
 func (f *linkFlags) asked() bool { return strings.TrimSpace(f.spec()) != "" }
 

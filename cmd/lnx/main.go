@@ -90,7 +90,7 @@ func (a *app) command(args []string) error {
 	parser, err := kong.New(&c,
 		kong.Name("lnx"),
 		kong.Description("Links of several libfabric providers, as fi_lnx(7). Links are written as in FI_LNX_PROV_LINKS: shm+tcp, or shm+cxi:cxi0,cxi1."),
-		kong.Vars{"policies": strings.Join(rail.Policies(), ", "), "tests": testHelp(), "ops": opHelp(), "kinds": strings.Join(bench.Kinds, ", ")},
+		kong.Vars{"policies": strings.Join(rail.Policies(), ", "), "tests": testHelp(), "ops": opHelp(), "caps": capHelp(), "kinds": strings.Join(bench.Kinds, ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(a.out, a.err),
 	)

@@ -397,3 +397,21 @@ func TestDemo(t *testing.T) {
 	require.Regexp(t, `4 MiB │ +10 │ +[\d.]+ │ tcp;ofi_rxm:lo: 10 / 10 `, got.stdout)
 	require.Regexp(t, `\n\d+ messages verified: [^\n]*\n$`, got.stdout)
 }
+
+// Whoever asks for help hears of every test and operation.
+func TestPerfHelpListsAll(t *testing.T) {
+	got := execute(t, "perf", "--help")
+	require.Zero(t, got.code, got.stderr)
+	text := strings.Join(strings.Fields(got.stdout), " ")
+	ops := map[string]string{}
+	for _, test := range bench.Offered() {
+		require.Contains(t, text, fmt.Sprintf("%s (%s; --op ", test.Name, test.Help))
+		ops[test.Name] += ", " + test.Op
+	}
+	for name, ops := range ops {
+		require.Regexp(t, name+` \([^)]*; --op `+ops[2:]+`\)`, text)
+	}
+	for _, op := range bench.Ops() {
+		require.Contains(t, text, fmt.Sprintf("%s (%s", op.Name, op.Help))
+	}
+}
