@@ -292,7 +292,7 @@ func TestBadFlags(t *testing.T) {
 			got := within(t, strings.Fields(c.args)...)
 			require.Equal(t, exitUsage, got.code, got.stderr)
 			require.Contains(t, got.stderr, c.want)
-			require.NotRegexp(t, `bit u?int|EOL|token|strconv|expected (one of |"<|an? |int|duration)|stat /`, got.stderr, "words of a parser, not of the user")
+			require.NotRegexp(t, `bit u?int|EOL|token|strconv|expected (one of |"<|a valid|an int|int |uint |duration)|stat /`, got.stderr, "words of a parser, not of the user")
 			require.Empty(t, got.stdout)
 			for line := range strings.Lines(got.stderr) {
 				require.True(t, strings.HasPrefix(line, "lnx: "), line)
