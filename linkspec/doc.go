@@ -60,8 +60,8 @@
 //
 // [FromEnv] reads FI_LNX_PROV_LINKS, FI_LNX_MULTI_RAIL_SELECTION,
 // FI_LNX_DISABLE_SHM and FI_LNX_DUMP_STATS through a function that the caller
-// passes; nothing in this package touches the environment itself. It is stricter
-// than C LNX, which compares the selection without regard to case and by prefix
-// (so that the empty string means PER_MSG), and goes on with the default after a
-// word that is no boolean.
+// passes; nothing in this package touches the environment itself. As in C LNX, case
+// does not matter in the selection, and its end can be left out. It is stricter where
+// that would be a guess: of a selection that could be either (PER, or nothing at all)
+// C LNX makes PER_MSG, and it goes on with the default after a word that is no boolean.
 package linkspec

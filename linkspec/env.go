@@ -38,14 +38,16 @@ func (s Selection) String() string {
 	}
 }
 
-// ParseSelection reads exactly PER_MSG or PER_PEER.
+// ParseSelection reads PER_MSG or PER_PEER in any case, or as much of one as tells it
+// from the other: C LNX takes "per_p", too.
 func ParseSelection(s string) (Selection, error) {
 	for _, sel := range [...]Selection{PerMsg, PerPeer} {
-		if s == sel.String() {
+		name := sel.String()
+		if len(s) > len("PER_") && len(s) <= len(name) && strings.EqualFold(s, name[:len(s)]) {
 			return sel, nil
 		}
 	}
-	return 0, fmt.Errorf("found %s, expected %v or %v", quoteShort(s), PerMsg, PerPeer)
+	return 0, fmt.Errorf("found %s, expected %v or %v; another policy is for Options.Policy", quoteShort(s), PerMsg, PerPeer)
 }
 
 // Env holds what the FI_LNX_* variables say. The zero value is that of an

@@ -120,8 +120,16 @@ func TestFromEnvSelection(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, env.Selection)
 		require.Equal(t, value, env.Selection.String())
+		// C LNX takes any case, and a part that begins the name.
+		for i := len("PER_x"); i <= len(value); i++ {
+			for _, part := range []string{value[:i], strings.ToLower(value[:i])} {
+				got, err := linkspec.ParseSelection(part)
+				require.NoError(t, err)
+				require.Equal(t, want, got, part)
+			}
+		}
 	}
-	for _, value := range []string{"", "P", "PER_", "per_msg", "Per_Peer", "PER_MSG ", " PER_PEER", "PER_MSGS", "PER_RAIL", "0", "\x00"} {
+	for _, value := range []string{"", "P", "per", "PER_", "PER_MSG ", " PER_PEER", "PER_MSGS", "PER_RAIL", "0", "\x00"} {
 		_, err := linkspec.FromEnv(lookupIn(map[string]string{linkspec.EnvMultiRailSelection: value}))
 		require.ErrorContains(t, err, "FI_LNX_MULTI_RAIL_SELECTION: found ")
 		require.ErrorContains(t, err, "expected PER_MSG or PER_PEER")
@@ -153,7 +161,7 @@ func TestFromEnvBooleans(t *testing.T) {
 func TestFromEnvReportsAll(t *testing.T) {
 	vars := map[string]string{
 		"FI_LNX_PROV_LINKS":           "shm+lnx",
-		"FI_LNX_MULTI_RAIL_SELECTION": "per_msg",
+		"FI_LNX_MULTI_RAIL_SELECTION": "nearest",
 		"FI_LNX_DISABLE_SHM":          "maybe",
 		"FI_LNX_DUMP_STATS":           "",
 	}
@@ -163,7 +171,7 @@ func TestFromEnvReportsAll(t *testing.T) {
 		`FI_LNX_PROV_LINKS: link spec, column 5: found provider "lnx", expected a provider to link: lnx cannot be a member of a link`,
 		`  "shm+lnx"`,
 		`       ^`,
-		`FI_LNX_MULTI_RAIL_SELECTION: found "per_msg", expected PER_MSG or PER_PEER`,
+		`FI_LNX_MULTI_RAIL_SELECTION: found "nearest", expected PER_MSG or PER_PEER; another policy is for Options.Policy`,
 		`FI_LNX_DISABLE_SHM: found "maybe", expected 1, true, yes, on, 0, false, no or off`,
 		`FI_LNX_DUMP_STATS: found "", expected 1, true, yes, on, 0, false, no or off`,
 	}, "\n"))

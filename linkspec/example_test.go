@@ -89,6 +89,6 @@ func ExampleFromEnv_errors() {
 	// FI_LNX_PROV_LINKS: link spec, column 5: found "+", expected a provider name
 	//   "shm++cxi"
 	//        ^
-	// FI_LNX_MULTI_RAIL_SELECTION: found "ROUND_ROBIN", expected PER_MSG or PER_PEER
+	// FI_LNX_MULTI_RAIL_SELECTION: found "ROUND_ROBIN", expected PER_MSG or PER_PEER; another policy is for Options.Policy
 	// FI_LNX_DUMP_STATS: found "verbose", expected 1, true, yes, on, 0, false, no or off
 }

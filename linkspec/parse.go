@@ -69,8 +69,8 @@ var expectedAfter = func() map[lexer.TokenType]string {
 		of["Colon"]:    domain,
 		of["Comma"]:    domain,
 		of["Label"]:    domain,
-		of["Provider"]: `";", ":", "+", "|" or the end of the spec`,
-		of["Domain"]:   `":", ",", "+", "|" or the end of the spec`,
+		of["Provider"]: `"+" and another provider, ":" and domains, ";" and a layer, "|" and another link, or the end of the spec`,
+		of["Domain"]:   `"," and another domain, "+" and another provider, ":" and a label, "|" and another link, or the end of the spec`,
 	}
 }()
 

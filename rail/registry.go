@@ -47,8 +47,8 @@ func Policies() []string {
 }
 
 // ParsePolicy answers the name of a registered policy: the one given, or PER_PEER
-// for the empty string. A name must be exact (C LNX accepts any prefix); another
-// is ErrUnknownPolicy. FI_LNX_MULTI_RAIL_SELECTION admits only the two policies of
+// for the empty string. Case does not matter; a name that is not registered is
+// ErrUnknownPolicy. FI_LNX_MULTI_RAIL_SELECTION admits only the two policies of
 // fi_lnx(7), which package linkspec sees to.
 func ParsePolicy(name string) (string, error) {
 	name, _, err := lookup(name)
@@ -59,11 +59,20 @@ func lookup(name string) (string, Factory, error) {
 	if name == "" {
 		name = PerPeer
 	}
+	known := strings.Map(capital, name)
 	registry.RLock()
-	f := registry.byName[name]
+	f := registry.byName[known]
 	registry.RUnlock()
 	if f == nil {
-		return "", nil, fmt.Errorf("rail: %w %q: known are %s", ErrUnknownPolicy, name, strings.Join(Policies(), ", "))
+		return "", nil, fmt.Errorf("%w %q: known are %s", ErrUnknownPolicy, name, strings.Join(Policies(), ", "))
 	}
-	return name, f, nil
+	return known, f, nil
+}
+
+// capital is for names, which are of ASCII.
+func capital(r rune) rune {
+	if 'a' <= r && r <= 'z' {
+		return r - 'a' + 'A'
+	}
+	return r
 }

@@ -2,6 +2,7 @@ package rail_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,14 +16,20 @@ func TestParsePolicy(t *testing.T) {
 		got, err := rail.ParsePolicy(name)
 		require.NoError(t, err)
 		require.Equal(t, name, got)
+		got, err = rail.ParsePolicy(strings.ToLower(name))
+		require.NoError(t, err)
+		require.Equal(t, name, got)
 	}
 	got, err := rail.ParsePolicy("")
 	require.NoError(t, err)
 	require.Equal(t, rail.PerPeer, got)
-	for _, bad := range []string{"PER_", "per_msg", " PER_MSG", "PER_MSG,PER_PEER"} {
+	for _, bad := range []string{"PER_", "per_", "PER_Mſg", " PER_MSG", "PER_MSG,PER_PEER"} {
 		_, err := rail.ParsePolicy(bad)
 		require.ErrorIs(t, err, rail.ErrUnknownPolicy, bad)
-		require.ErrorContains(t, err, "PER_MSG, PER_PEER")
+		require.ErrorContains(t, err, `"`+bad+`": known are `)
+		for _, name := range rail.Policies() {
+			require.ErrorContains(t, err, name)
+		}
 	}
 }
 

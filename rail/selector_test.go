@@ -15,7 +15,7 @@ func TestSelectorRefusesBadOptions(t *testing.T) {
 		want  string
 	}{
 		"no rails":  {nil, rail.Options{}, "rail: an endpoint needs at least one rail, none was given"},
-		"policy":    {nics(1), rail.Options{Policy: "PER_M"}, `rail: unknown policy "PER_M": known are `},
+		"policy":    {nics(1), rail.Options{Policy: "PER_M"}, `unknown policy "PER_M": known are `},
 		"distances": {nics(1), rail.Options{Distances: [][]int{{10, 20}, {20}}}, "rail: NUMA distance table: row 1 has 1 entries: give 2, one for each node"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,8 +26,7 @@ func TestInfoMarksAliases(t *testing.T) {
 		`│ shm +│ shm +│ shm +│ shm +│`,
 		`│ cxi:cxi0=tcp;ofi_rxm:lo +│ tcp;ofi_rxm +│ 127\.0\.0\.1/32 +│ lo +│`,
 		`│ cxi:cxi1=tcp;ofi_rxm:lo +│ tcp;ofi_rxm +│ 127\.0\.0\.1/32 +│ lo +│`,
-		`note: shm\+cxi:cxi0: cxi: is an alias of tcp;ofi_rxm`,
-		`note: shm\+cxi:cxi1: cxi: is an alias of tcp;ofi_rxm`,
+		`note: cxi is an alias of tcp;ofi_rxm(?s:.*)note: cxi is an alias of tcp;ofi_rxm`,
 	} {
 		require.Regexp(t, `(?m)^`+line, got.stdout)
 	}

@@ -18,6 +18,10 @@ import (
 // demoSizes are those of the messages, in bytes.
 var demoSizes = []int{8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 1 << 20, 4 << 20}
 
+// demoRuns is how often each size is exchanged. The quickest counts: the first one takes
+// memory that no message has touched, and a machine has other things to do.
+const demoRuns = 3
+
 // demoCmd shows the library at work.
 type demoCmd struct {
 	Links   string        `placeholder:"SPEC" help:"The link. Without it, shm+tcp:lo, or shm+tcp if there is no lo."`
@@ -58,7 +62,8 @@ func (c *demoCmd) Run(a *app) error {
 		}
 		total += n
 	}
-	_, err := fmt.Fprintf(a.out, "%d messages verified: every byte, length, tag and sender, each arrived once, over the right rail\n", total)
+	_, err := fmt.Fprintf(a.out, "%d messages verified: every byte, length, tag and sender, each arrived once, over the right rail\n"+
+		"(how fast links are lnx perf measures: here every byte is written and checked, too)\n", total)
 	return err
 }
 
@@ -95,17 +100,12 @@ func (c *demoCmd) phase(a *app, f *linkFlags, disableShm string) (messages int, 
 			if err != nil {
 				return err
 			}
-			stop := ui.Progress(a.err, ui.Size(uint64(size)), int64(p.Iters), s.Done.Load)
-			result, err := s.Run(p)
-			stop()
+			best, err := quickest(a, s, p, ep.Link().Rails)
 			if err != nil {
-				return err
-			}
-			reports = append(reports, report{Params: p, links: f.Links, link: ep.Link().Name, result: result})
-			if err := rightRails(ep.Link().Rails, result.Rails, p.Iters); err != nil {
 				return fmt.Errorf("%s: %w", ui.Size(uint64(size)), err)
 			}
-			messages += 2 * p.Iters
+			reports = append(reports, report{Params: p, links: f.Links, link: ep.Link().Name, result: best})
+			messages += 2 * p.Iters * demoRuns
 		}
 		return nil
 	})
@@ -115,12 +115,32 @@ func (c *demoCmd) phase(a *app, f *linkFlags, disableShm string) (messages int, 
 	return messages, err
 }
 
+// quickest exchanges the messages some times over and answers the run that took least.
+func quickest(a *app, s *bench.Session, p bench.Params, rails []providers.Info) (best bench.Result, err error) {
+	for i := range demoRuns {
+		stop := ui.Progress(a.err, ui.Size(uint64(p.Size)), int64(p.Iters), s.Done.Load)
+		result, err := s.Run(p)
+		stop()
+		if err != nil {
+			return best, err
+		}
+		if err := rightRails(rails, result.Rails, p.Iters); err != nil {
+			return best, err
+		}
+		if i == 0 || result.Value.(float64) < best.Value.(float64) {
+			best = result
+		}
+	}
+	return best, nil
+}
+
 func demoParams(size int) (bench.Params, error) {
 	test, err := bench.Lookup("exchange", bench.OpTSend)
 	if err != nil {
 		return bench.Params{}, err
 	}
 	p := test.Defaults(size)
+	p.Iters /= demoRuns
 	p.Warmup, p.Verify = 0, true
 	return p, nil
 }
@@ -144,8 +164,9 @@ func rightRails(rails []providers.Info, counts []bench.RailCount, want int) erro
 
 func printDemo(a *app, reports []report, disableShm string) error {
 	title := fmt.Sprintf("Two processes, link %s, %s=%s", reports[0].link, linkspec.EnvDisableShm, disableShm)
-	t := ui.NewTable(title, "size", "messages each way", "time [ms]")
-	t.AppendHeader([]any{"size", "messages each way", "time [ms]", carriedHead})
+	timeHead := fmt.Sprintf("time, best of %d [ms]", demoRuns)
+	t := ui.NewTable(title, "size", "messages each way", timeHead)
+	t.AppendHeader([]any{"size", "messages each way", timeHead, carriedHead})
 	for _, r := range reports {
 		ms := 1e3 * r.result.Value.(float64)
 		t.AppendRow([]any{ui.Size(uint64(r.Size)), r.Iters, fmt.Sprintf("%.2f", ms), carried(r.result.Rails)})

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"golnx/cmd/lnx/bench"
+	"golnx/lnx"
 )
 
 // A link that has shared memory only, or none, is shown once.
@@ -21,4 +26,20 @@ func TestDemoSkipsWhatShowsNothingNew(t *testing.T) {
 			require.Equal(t, 1, strings.Count(got.stdout, "Two processes, link "))
 		})
 	}
+}
+
+// The times of a size are of its quickest run, with what that one counted.
+func TestDemoTimesTheQuickest(t *testing.T) {
+	t.Setenv(asCommand, "1") // the other end is this binary
+	err := withChild(&app{ctx: t.Context(), out: io.Discard, err: io.Discard}, &linkFlags{Links: "shm"}, patience, nil, func(s *bench.Session, ep *lnx.Endpoint) error {
+		p, err := demoParams(512)
+		require.NoError(t, err)
+		start := time.Now()
+		best, err := quickest(&app{err: io.Discard}, s, p, ep.Link().Rails)
+		require.NoError(t, err)
+		require.LessOrEqual(t, demoRuns*best.Value.(float64), time.Since(start).Seconds())
+		require.EqualValues(t, p.Iters, best.Rails[0].Tx)
+		return nil
+	})
+	require.NoError(t, err)
 }

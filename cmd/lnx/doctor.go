@@ -1,13 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"golnx/cmd/lnx/ui"
 	"golnx/internal/shmclean"
+	"golnx/linkspec"
 	"golnx/lnx"
 	"golnx/providers"
 	"golnx/providers/ofi"
@@ -16,6 +21,7 @@ import (
 // doctorCmd looks for what keeps links from working.
 type doctorCmd struct {
 	Clean bool `help:"Remove the shared memory that processes of yours left behind."`
+	JSON  bool `name:"json" help:"Print one JSON object."`
 
 	roots shmclean.Roots // where regions and processes are
 }
@@ -29,26 +35,57 @@ type finding struct {
 // Run prints what it finds; something that needs a remedy fails the command.
 func (c *doctorCmd) Run(a *app) error {
 	var all []finding
-	for _, check := range []func() []finding{checkLibrary, checkProviders, checkEnvironment, checkShm, c.checkRegions} {
+	for _, check := range []func() []finding{checkLibrary, checkProviders, checkLinks, checkEnvironment, checkShm, c.checkRegions} {
 		all = append(all, check()...)
 	}
-	t := ui.NewTable("")
-	t.AppendHeader([]any{"", "what", "found"})
-	failed := false
-	for _, f := range all {
-		mark := "ok"
-		if f.bad {
-			mark, failed = "!!", true
-		}
-		t.AppendRow([]any{mark, f.what, f.found})
+	show := showFindings
+	if c.JSON {
+		show = showFindingsJSON
 	}
-	if err := ui.Print(a.out, t); err != nil {
+	if err := show(a.out, all); err != nil {
 		return err
 	}
-	if failed {
+	if slices.ContainsFunc(all, func(f finding) bool { return f.bad }) {
 		return errQuiet
 	}
 	return nil
+}
+
+func showFindings(w io.Writer, all []finding) error {
+	t := ui.NewTable("")
+	t.AppendHeader([]any{"", "what", "found"})
+	for _, f := range all {
+		mark := "ok"
+		if f.bad {
+			mark = "!!"
+		}
+		t.AppendRow([]any{mark, f.what, f.found})
+	}
+	return ui.Print(w, t)
+}
+
+// The JSON form: whether all is well, and the lines.
+type (
+	doctorJSON struct {
+		OK       bool          `json:"ok"`
+		Findings []findingJSON `json:"findings"`
+	}
+	findingJSON struct {
+		OK    bool   `json:"ok"`
+		What  string `json:"what"`
+		Found string `json:"found"`
+	}
+)
+
+func showFindingsJSON(w io.Writer, all []finding) error {
+	out := doctorJSON{OK: true}
+	for _, f := range all {
+		out.OK = out.OK && !f.bad
+		out.Findings = append(out.Findings, findingJSON{!f.bad, f.what, f.found})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(out)
 }
 
 func checkLibrary() []finding {
@@ -75,6 +112,23 @@ func checkProviders() (all []finding) {
 		all = append(all, finding{"provider " + t.Name, words, false})
 	}
 	return all
+}
+
+// checkLinks says what comes of the links that the environment asks for.
+func checkLinks() []finding {
+	spec, set := os.LookupEnv(linkspec.EnvProvLinks)
+	if !set {
+		return []finding{{linkspec.EnvProvLinks, "not set: links are what programs, or --links, say", false}}
+	}
+	listing, err := lnx.Links(lnx.Options{Lookup: withoutRecording})
+	if err != nil {
+		return []finding{{linkspec.EnvProvLinks, fmt.Sprintf("%s: %s", spec, flagNames.Replace(err.Error())), true}}
+	}
+	var names []string
+	for _, l := range listing.Links {
+		names = append(names, l.Name)
+	}
+	return []finding{{linkspec.EnvProvLinks, spec + ": can be opened as " + strings.Join(names, "|"), false}}
 }
 
 func noEnvironment(string) (string, bool) { return "", false }
@@ -108,9 +162,9 @@ func checkShm() []finding {
 	}
 	free := st.Bavail * uint64(st.Bsize)
 	if free < leastShm {
-		return []finding{{"/dev/shm", fmt.Sprintf("%s free: an endpoint takes 9 MiB", ui.Size(free)), true}}
+		return []finding{{"/dev/shm", fmt.Sprintf("%d MiB free: an endpoint takes 9 MiB", free>>20), true}}
 	}
-	return []finding{{"/dev/shm", ui.Size(free) + " free", false}}
+	return []finding{{"/dev/shm", fmt.Sprintf("%d MiB free", free>>20), false}}
 }
 
 func (c *doctorCmd) checkRegions() []finding {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,24 +17,89 @@ import (
 // infoCmd shows links.
 type infoCmd struct {
 	linkFlags
-	JSON bool `name:"json" help:"Print one JSON object."`
+	Caps []string `name:"caps" placeholder:"CAP" help:"What links are to be able to do besides messages: ${caps}."`
+	JSON bool     `name:"json" help:"Print one JSON object."`
+}
+
+// Help says what --links does not, which other commands have as well.
+func (c *infoCmd) Help() string {
+	return "Without --links and FI_LNX_PROV_LINKS, all is shown that is here. Nothing is opened, nor recorded."
+}
+
+// askable are the capabilities that --caps can ask for.
+var askable = []lnx.Caps{lnx.CapRMA, lnx.CapAtomic, lnx.CapRMAEvent}
+
+func capNames(caps lnx.Caps) (names []string) {
+	for _, c := range askable {
+		if caps&c != 0 {
+			names = append(names, c.String())
+		}
+	}
+	return names
 }
 
 // Validate checks the flags.
-func (c *infoCmd) Validate() error { return c.linkFlags.check() }
+func (c *infoCmd) Validate() error {
+	_, err := c.caps()
+	return errors.Join(c.linkFlags.check(), err)
+}
+
+func (c *infoCmd) caps() (caps lnx.Caps, err error) {
+	for _, name := range c.Caps {
+		i := slices.IndexFunc(askable, func(c lnx.Caps) bool { return c.String() == name })
+		if i < 0 {
+			return 0, fmt.Errorf("--caps %q: there are %s", name, capHelp())
+		}
+		caps |= askable[i]
+	}
+	return caps, nil
+}
+
+// capHelp names what --caps takes.
+func capHelp() string {
+	return "rma (reads and writes of peers' memory), atomic (atomic operations on it), rma_event (counts of what peers do)"
+}
+
+// shown is a link, and what each of its rails could be opened for.
+type shown struct {
+	*lnx.Link
+	could []lnx.Caps
+}
 
 // Run prints what there is, also when no link can be opened; that is an error then.
 func (c *infoCmd) Run(a *app) error {
 	opts, show := c.options(), showInfo
+	opts.Lookup = withoutRecording
 	if !c.asked() {
 		opts.Links, show = everyProvider(), showAvailable
 	}
 	if c.JSON {
 		show = showInfoJSON
 	}
+	var err error
+	if opts.Caps, err = c.caps(); err != nil {
+		return err
+	}
 	listing, err := lnx.Links(opts)
-	return errors.Join(show(a.out, listing), err)
+	if err != nil {
+		err = errors.New(capsFlag.Replace(err.Error()))
+	}
+	for i := range listing.LeftOut {
+		listing.LeftOut[i].Reason = capsFlag.Replace(listing.LeftOut[i].Reason)
+	}
+	var links []shown
+	for _, l := range listing.Links {
+		could, e := l.Grantable()
+		if e != nil {
+			return errors.Join(e, err)
+		}
+		links = append(links, shown{l, could})
+	}
+	return errors.Join(show(a.out, links, listing.LeftOut), err)
 }
+
+// capsFlag is what package lnx calls Options.Caps, here.
+var capsFlag = strings.NewReplacer("Options.Caps", "--caps")
 
 // everyProvider is a spec with a link of each provider alone.
 func everyProvider() string {
@@ -47,35 +111,42 @@ func everyProvider() string {
 }
 
 // showInfo writes a table for each link, and what was left out.
-func showInfo(w io.Writer, listing *lnx.Listing) error {
-	for _, link := range listing.Links {
-		if err := showLink(w, "Link "+link.Name, link.Rails); err != nil {
+func showInfo(w io.Writer, links []shown, all []lnx.LeftOut) error {
+	for _, link := range links {
+		if err := showLink(w, "Link "+link.Name+" can be opened", link.Rails, link.could); err != nil {
+			return err
+		}
+		if err := showUnused(w, []shown{link}, false); err != nil {
 			return err
 		}
 	}
-	return showLeftOut(w, listing)
+	return showMissing(w, links, elsewhere(links, all))
 }
 
 // showAvailable writes one table of all that each provider has by itself.
-func showAvailable(w io.Writer, listing *lnx.Listing) error {
+func showAvailable(w io.Writer, links []shown, all []lnx.LeftOut) error {
 	var rails []providers.Info
-	for _, link := range listing.Links {
-		rails = append(rails, link.Rails...)
+	var could []lnx.Caps
+	for _, link := range links {
+		rails, could = append(rails, link.Rails...), append(could, link.could...)
 	}
 	if len(rails) > 0 {
 		title := "What can be linked here"
-		if len(listing.Links) > 1 {
-			title += ", as with --links " + joined(listing.Links)
+		if len(links) > 1 {
+			title += ", as with --links " + joined(links)
 		}
-		if err := showLink(w, title, rails); err != nil {
+		if err := showLink(w, title, rails, could); err != nil {
 			return err
 		}
 	}
-	return showLeftOut(w, listing)
+	if err := showUnused(w, links, true); err != nil {
+		return err
+	}
+	return showMissing(w, links, elsewhere(links, all))
 }
 
 // joined is a spec of all the links, with the domains left to the machine.
-func joined(links []*lnx.Link) string {
+func joined(links []shown) string {
 	var names []string
 	for _, l := range links {
 		if name := l.Rails[0].Provider; !slices.Contains(names, name) {
@@ -85,27 +156,70 @@ func joined(links []*lnx.Link) string {
 	return "'" + strings.Join(names, "+") + "'"
 }
 
-func showLeftOut(w io.Writer, listing *lnx.Listing) error {
-	notes, left := leftOut(listing.LeftOut)
-	for _, n := range notes {
-		if _, err := fmt.Fprintf(w, "note: %v\n", n); err != nil {
-			return err
-		}
-	}
-	for _, l := range left {
-		// The reasons of a link that cannot be opened come as an error if
-		// there is no other.
-		if l.What == lnx.WholeLink && len(listing.Links) == 0 {
-			continue
-		}
-		if _, err := fmt.Fprintf(w, "left out: %v\n", l); err != nil {
-			return err
-		}
-	}
-	return nil
+// elsewhere is what concerns none of the links that can be opened.
+func elsewhere(links []shown, all []lnx.LeftOut) []lnx.LeftOut {
+	return slices.DeleteFunc(slices.Clone(all), func(left lnx.LeftOut) bool {
+		return slices.ContainsFunc(links, func(l shown) bool { return slices.Contains(l.LeftOut, left) })
+	})
 }
 
-func showLink(w io.Writer, title string, rails []providers.Info) error {
+// showUnused writes what links that can be opened have under another name, and what they
+// do without; several says that there are more than one.
+func showUnused(w io.Writer, links []shown, several bool) error {
+	var b strings.Builder
+	title := "The link is fine. Here too, but not used by it:\n"
+	if several {
+		title = "All of these are fine. Here too, but not used:\n"
+	}
+	networks := false
+	for _, link := range links {
+		notes, left := leftOut(link.LeftOut)
+		for _, n := range notes {
+			fmt.Fprintf(&b, "note: %s %s\n", n.What, n.Reason)
+		}
+		for _, l := range left {
+			b.WriteString(title)
+			title = ""
+			networks = networks || slices.ContainsFunc(link.Rails, func(r providers.Info) bool { return r.Domain == l.What })
+			if several && l.Link != l.What {
+				l.What = l.Link + ": " + l.What
+			}
+			fmt.Fprintf(&b, "  %s: %s\n", l.What, l.Reason)
+		}
+	}
+	if networks {
+		b.WriteString("  (a program takes another network of a domain with a hook of getinfo: docs/hooks.md)\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// showMissing writes which links cannot be opened. If there are no others the reasons
+// come as an error.
+func showMissing(w io.Writer, links []shown, all []lnx.LeftOut) error {
+	notes, left := leftOut(all)
+	var b strings.Builder
+	for _, n := range notes {
+		fmt.Fprintf(&b, "note: of %s, %s %s\n", n.Link, n.What, n.Reason)
+	}
+	if len(links) == 0 {
+		left = slices.DeleteFunc(left, func(l lnx.LeftOut) bool { return l.What == lnx.WholeLink })
+	}
+	if len(left) > 0 {
+		b.WriteString("Cannot be opened here:\n")
+	}
+	for _, l := range left {
+		if l.What == lnx.WholeLink {
+			fmt.Fprintf(&b, "  %s: %s\n", l.Link, l.Reason)
+		} else {
+			fmt.Fprintf(&b, "  %s: %s: %s\n", l.Link, l.What, l.Reason)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func showLink(w io.Writer, title string, rails []providers.Info, could []lnx.Caps) error {
 	t := ui.NewTable(title, "speed", "NUMA", "inject", "max message", "buffers")
 	t.AppendHeader([]any{"rail", "provider", "fabric", "domain", "address format", "speed", "PCI", "NUMA", "inject", "max message", "buffers"})
 	for _, r := range rails {
@@ -117,7 +231,7 @@ func showLink(w io.Writer, title string, rails []providers.Info) error {
 	if err := ui.Print(w, t); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, capLines(rails))
+	_, err := io.WriteString(w, capLines(rails)+couldLine(rails, could))
 	return err
 }
 
@@ -140,77 +254,57 @@ func capLines(rails []providers.Info) string {
 	if len(rails) == 0 {
 		return ""
 	}
-	common := rails[0].Caps
+	common := usable(rails[0].Caps)
 	for _, r := range rails {
 		common &= r.Caps
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "caps of all rails: %s\n", orDash(strings.Join(fiinfo.Caps(common).Names(), " ")))
 	for _, r := range rails {
-		if more := r.Caps &^ common; more != 0 {
+		if more := usable(r.Caps) &^ common; more != 0 {
 			fmt.Fprintf(&b, "%s besides: %s\n", r.Name(), strings.Join(fiinfo.Caps(more).Names(), " "))
 		}
 	}
 	return b.String()
 }
 
-// The JSON form of a listing. What differs from the spec stands with the link that
-// it concerns, or at the top if that link cannot be opened: in notes if it is there
-// under another name, in left_out if it is not.
-type (
-	infoJSON struct {
-		Links []linkJSON `json:"links"`
-		leftOutJSON
+// usable leaves out what libfabric grants that nothing can be done with: events of reads
+// and writes where there are none.
+func usable(caps lnx.Caps) lnx.Caps {
+	if caps&lnx.CapRMA == 0 {
+		caps &^= lnx.CapRMAEvent
 	}
-	linkJSON struct {
-		Name  string     `json:"name"`
-		Info  railJSON   `json:"info"` // what an application chooses by
-		Rails []railJSON `json:"rails"`
-		leftOutJSON
-	}
-	leftOutJSON struct {
-		Notes   []lnx.LeftOut `json:"notes"`
-		LeftOut []lnx.LeftOut `json:"left_out"`
-	}
-	railJSON struct {
-		Name string `json:"name"`
-		providers.Info
-		MaxMsgSize uint64   `json:"max_msg_size,omitempty"` // without it there is no limit
-		AddrFormat string   `json:"addr_format"`
-		Caps       []string `json:"caps"`
-	}
-)
-
-// maxJSONNumber is the largest whole number that every reader of JSON takes exactly.
-const maxJSONNumber = 1 << 53
-
-func newRailJSON(i providers.Info) railJSON {
-	r := railJSON{i.Name(), i, i.MaxMsgSize, i.AddrFormat.String(), fiinfo.Caps(i.Caps).Names()}
-	if r.MaxMsgSize > maxJSONNumber {
-		r.MaxMsgSize = 0
-	}
-	return r
+	return caps
 }
 
-func newLeftOutJSON(all []lnx.LeftOut) (j leftOutJSON) {
-	j.Notes, j.LeftOut = leftOut(all)
-	return j
-}
-
-func showInfoJSON(w io.Writer, listing *lnx.Listing) error {
-	elsewhere := slices.Clone(listing.LeftOut)
-	for _, l := range listing.Links {
-		elsewhere = slices.DeleteFunc(elsewhere, func(left lnx.LeftOut) bool { return slices.Contains(l.LeftOut, left) })
+// couldLine says what could be asked for besides: of all rails, as a link needs it, and
+// of some.
+func couldLine(rails []providers.Info, could []lnx.Caps) string {
+	more := make([]lnx.Caps, len(rails))
+	all, any := ^lnx.Caps(0), lnx.Caps(0)
+	for i, r := range rails {
+		more[i] = could[i] &^ usable(r.Caps)
+		all &= more[i]
+		any |= more[i]
 	}
-	out := infoJSON{Links: []linkJSON{}, leftOutJSON: newLeftOutJSON(elsewhere)}
-	for _, l := range listing.Links {
-		j := linkJSON{Name: l.Name, Info: newRailJSON(l.Info), leftOutJSON: newLeftOutJSON(l.LeftOut)}
-		for _, r := range l.Rails {
-			j.Rails = append(j.Rails, newRailJSON(r))
+	var words []string
+	if names := capNames(all); names != nil {
+		words = append(words, strings.Join(names, ","))
+	}
+	for _, c := range askable {
+		if any&^all&c == 0 {
+			continue
 		}
-		out.Links = append(out.Links, j)
+		var have []string
+		for i, r := range rails {
+			if more[i]&c != 0 {
+				have = append(have, r.Name())
+			}
+		}
+		words = append(words, fmt.Sprintf("%v of %s only", c, strings.Join(have, ", ")))
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	if words == nil {
+		return ""
+	}
+	return "could do besides, asked for with --caps (in a program, lnx.Options.Caps): " + strings.Join(words, "; ") + "\n"
 }

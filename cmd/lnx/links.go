@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -25,11 +26,11 @@ type linkFlags struct {
 func (f *linkFlags) check() error {
 	if f.Links != "" {
 		if _, err := linkspec.Parse(f.Links); err != nil {
-			return usageError{err}
+			return usageError{fmt.Errorf("--links: %w", err)}
 		}
 	}
 	if _, err := rail.ParsePolicy(f.Policy); err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("--policy: %w", err)}
 	}
 	return nil
 }
@@ -46,6 +47,15 @@ func (f *linkFlags) options() lnx.Options {
 	return lnx.Options{Links: f.Links, Policy: f.Policy, DisableShm: f.DisableShm, Direct: f.Direct, Caps: bench.CapsOf(f.op)}
 }
 
+// withoutRecording is the environment of commands that only look: what a job recorded
+// stays as it is.
+func withoutRecording(name string) (string, bool) {
+	if strings.HasPrefix(name, "INTERCEPT_") {
+		return "", false
+	}
+	return os.LookupEnv(name)
+}
+
 // asked says whether there is a spec at all.
 func (f *linkFlags) asked() bool { return strings.TrimSpace(f.spec()) != "" }
 
@@ -53,6 +63,7 @@ func (f *linkFlags) asked() bool { return strings.TrimSpace(f.spec()) != "" }
 var flagNames = strings.NewReplacer(
 	"or Options.Links", "or give --links",
 	"Options.Links", "--links",
+	"is for Options.Policy", "is for --policy, which takes "+strings.Join(rail.Policies(), ", "),
 	"Options.Policy", "--policy",
 	"Options.DisableShm", "--disable-shm",
 	"Options.Direct", "--direct",

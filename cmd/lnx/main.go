@@ -59,11 +59,6 @@ type app struct {
 	verbose bool
 }
 
-// usageError is a mistake in the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 // errQuiet ends a command as failed when its reason was told elsewhere.
 var errQuiet = errors.New("failed, as told before")
 
@@ -95,7 +90,7 @@ func (a *app) command(args []string) error {
 	parser, err := kong.New(&c,
 		kong.Name("lnx"),
 		kong.Description("Links of several libfabric providers, as fi_lnx(7). Links are written as in FI_LNX_PROV_LINKS: shm+tcp, or shm+cxi:cxi0,cxi1."),
-		kong.Vars{"policies": strings.Join(rail.Policies(), ", "), "tests": testHelp(), "ops": opHelp(), "kinds": strings.Join(bench.Kinds, ", ")},
+		kong.Vars{"policies": strings.Join(rail.Policies(), ", "), "tests": testHelp(), "ops": opHelp(), "caps": capHelp(), "kinds": strings.Join(bench.Kinds, ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(a.out, a.err),
 	)
@@ -104,19 +99,23 @@ func (a *app) command(args []string) error {
 	}
 	k, err := parser.Parse(args)
 	if err != nil {
-		return usageError{err}
+		return plainUsage(err)
 	}
 	a.verbose = c.Verbose
 	return errors.Join(k.Run(a), lnx.StopRecording())
 }
 
-// testHelp names the tests of lnx perf.
+// testHelp names the tests of lnx perf, and the operations that each is done with.
 func testHelp() string {
 	var words []string
-	for _, t := range bench.Offered() {
-		if t.Op == bench.OpTSend {
-			words = append(words, fmt.Sprintf("%s (%s)", t.Name, t.Help))
+	all := bench.Offered()
+	for len(all) > 0 {
+		name, help := all[0].Name, all[0].Help
+		var ops []string
+		for len(all) > 0 && all[0].Name == name {
+			ops, all = append(ops, all[0].Op), all[1:]
 		}
+		words = append(words, fmt.Sprintf("%s (%s; --op %s)", name, help, strings.Join(ops, ", ")))
 	}
 	return strings.Join(words, ", ")
 }
@@ -125,7 +124,11 @@ func testHelp() string {
 func opHelp() string {
 	var words []string
 	for _, o := range bench.Ops() {
-		words = append(words, fmt.Sprintf("%s (%s)", o.Name, o.Help))
+		help := o.Help
+		if o.Name == bench.OpTSend {
+			help += ", the default"
+		}
+		words = append(words, fmt.Sprintf("%s (%s)", o.Name, help))
 	}
 	return strings.Join(words, ", ")
 }

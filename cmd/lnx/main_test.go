@@ -207,9 +207,25 @@ func requireGolden(t *testing.T, name, got string) {
 
 func TestBadFlags(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"", "expected one of"},
-		{"nosuch", "unexpected argument nosuch"},
-		{"perf", `expected "<test>"`},
+		{"", "a command is missing: lnx has info, demo,"},
+		{"nosuch", `lnx has no command "nosuch": there are info, demo,`},
+		{"inf", `lnx has no command "inf", did you mean "info"?`},
+		{"trace", "a command is missing: lnx trace has summary, report,"},
+		{"trace nosuch", `lnx trace has no command "nosuch": there are summary, report,`},
+		{"trace summary", "<dir> is missing; see lnx trace summary --help"},
+		{"trace summary /nosuch", "lnx: /nosuch: no such file or directory"},
+		{"info more", "unexpected argument more; see lnx info --help"},
+		{"doctor --x", "unknown flag --x; see lnx doctor --help"},
+		{"run", "--ranks=N is missing; see lnx run --help"},
+		{"plan --links", "--links: its value is missing; see lnx plan --help"},
+		{"plan --numa -1", "--numa: \"-1\" looks like a flag: write --numa=-1"},
+		{"plan --numa x", `--numa: "x" is no whole number in range`},
+		{"plan --seed=-1", `--seed: "-1" is no whole number from 0`},
+		{"plan --machine=testdata", "exists but is a directory"},
+		{"perf", "<test> is missing; see lnx perf --help"},
+		{"perf lat --itrs=5", `unknown flag --itrs, did you mean "--iters"?`},
+		{"perf lat --timeout=x", `--timeout: "x" is no time: write a number with a unit, as`},
+		{"perf lat --duration=5", `--duration: "5" is no time: write a number with a unit, as`},
 		{"perf nosuch", `there is no test "nosuch"`},
 		{"perf exchange", `there is no test "exchange"`},
 		{"perf lat --size=-1", `"-1" is no size`},
@@ -254,8 +270,9 @@ func TestBadFlags(t *testing.T) {
 		{"perf match --kind=all", `--kind "all": there are exact`},
 		{"perf match --posted=1000001", "--posted 1000001: 0 to"},
 		{"perf match --unexpected=-1", "--unexpected -1: 0 to"},
-		{"perf lat --policy=NO", `unknown policy "NO"`},
-		{"perf lat --links=shm+", "found the end of the spec"},
+		{"perf lat --policy=NO", `--policy: unknown policy "NO": known are NEAREST, PER_MSG, PER_PEER, WEIGHTED`},
+		{"perf lat --links=shm+", "--links: link spec, column 5: found the end of the spec"},
+		{"perf lat --links=shm,tcp", `column 4: found ",", expected "+" and another provider,`},
 		{"perf lat --timeout=0s", "--timeout 0s"},
 		{"perf lat --listen=:1 --connect=:1", "--listen and --connect can't be used together"},
 		{"perf lat --listen=:1 --size=8", "--listen leaves everything but"},
@@ -275,6 +292,7 @@ func TestBadFlags(t *testing.T) {
 			got := within(t, strings.Fields(c.args)...)
 			require.Equal(t, exitUsage, got.code, got.stderr)
 			require.Contains(t, got.stderr, c.want)
+			require.NotRegexp(t, `bit u?int|EOL|token|strconv|expected (one of |"<|a valid|an int|int |uint |duration)|stat /`, got.stderr, "words of a parser, not of the user")
 			require.Empty(t, got.stdout)
 			for line := range strings.Lines(got.stderr) {
 				require.True(t, strings.HasPrefix(line, "lnx: "), line)

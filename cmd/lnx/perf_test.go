@@ -393,7 +393,31 @@ func TestDemo(t *testing.T) {
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stdout, "link shm+tcp;ofi_rxm:lo, FI_LNX_DISABLE_SHM=0")
 	require.Contains(t, got.stdout, "link tcp;ofi_rxm:lo, FI_LNX_DISABLE_SHM=1")
-	require.Regexp(t, `4 MiB │ +10 │ +[\d.]+ │ shm: 10 / 10 `, got.stdout)
-	require.Regexp(t, `4 MiB │ +10 │ +[\d.]+ │ tcp;ofi_rxm:lo: 10 / 10 `, got.stdout)
-	require.Regexp(t, `\n\d+ messages verified: [^\n]*\n$`, got.stdout)
+	require.Regexp(t, `4 MiB │ +3 │ +[\d.]+ │ shm: 3 / 3 `, got.stdout)
+	require.Regexp(t, `4 MiB │ +3 │ +[\d.]+ │ tcp;ofi_rxm:lo: 3 / 3 `, got.stdout)
+	total := 0
+	for _, n := range regexp.MustCompile(`B │ +(\d+) │`).FindAllStringSubmatch(got.stdout, -1) {
+		each, err := strconv.Atoi(n[1])
+		require.NoError(t, err)
+		total += each * 2 * demoRuns
+	}
+	require.Contains(t, got.stdout, fmt.Sprintf("\n%d messages verified: ", total))
+}
+
+// Whoever asks for help hears of every test and operation.
+func TestPerfHelpListsAll(t *testing.T) {
+	got := execute(t, "perf", "--help")
+	require.Zero(t, got.code, got.stderr)
+	text := strings.Join(strings.Fields(got.stdout), " ")
+	ops := map[string]string{}
+	for _, test := range bench.Offered() {
+		require.Contains(t, text, fmt.Sprintf("%s (%s; --op ", test.Name, test.Help))
+		ops[test.Name] += ", " + test.Op
+	}
+	for name, ops := range ops {
+		require.Regexp(t, name+` \([^)]*; --op `+ops[2:]+`\)`, text)
+	}
+	for _, op := range bench.Ops() {
+		require.Contains(t, text, fmt.Sprintf("%s (%s", op.Name, op.Help))
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,13 +22,13 @@ const defaultPeers = 2
 // planCmd foretells the rails.
 type planCmd struct {
 	linkFlags
-	Machine  string   `type:"existingfile" placeholder:"FILE" help:"A described machine (golnx/rail/railtest) instead of this one; of a case file, its domains and peers."`
+	Machine  string   `type:"existingfile" placeholder:"FILE" help:"A described machine (go doc golnx/rail/railtest) instead of this one. Its link, policy, seed and shm lines, if it has any, take the place of the environment; flags take theirs."`
 	Peers    *int     `placeholder:"N" help:"How many peers to make up, each with the rails of the link. Without it, 2, or those of the machine file."`
 	Local    bool     `help:"The made-up peers are on this node."`
 	Messages int      `default:"4" placeholder:"N" help:"Messages to each peer; they are sent to the peers in turn."`
 	Size     ui.Sizes `placeholder:"BYTES" help:"Size of a message. Without it, 8."`
 	NUMA     int      `name:"numa" default:"-1" help:"The NUMA node that the caller of a send is on: a hint that it gives, which NEAREST goes by. -1 is none."`
-	Seed     uint64   `help:"The sender's seed (its rank)."`
+	Seed     *uint64  `placeholder:"N" help:"The sender's seed (its rank). Without it, 0, or that of the machine file."`
 	JSON     bool     `name:"json" help:"Print one JSON object."`
 }
 
@@ -73,12 +74,16 @@ func (c *planCmd) Run(a *app) error {
 }
 
 func (c *planCmd) plan(a *app) (p plan, err error) {
-	env, err := c.environment()
+	file, err := c.readMachine()
+	if err != nil {
+		return p, err
+	}
+	env, err := c.environment(file)
 	if err != nil {
 		return p, err
 	}
 	if c.Machine != "" {
-		p, err = c.described(env)
+		p, err = c.described(file, env)
 	} else {
 		p, err = c.real()
 		if errors.Is(err, lnx.ErrNoLinks) {
@@ -88,17 +93,21 @@ func (c *planCmd) plan(a *app) (p plan, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.opts.Policy, p.opts.Seed = c.Policy, c.Seed
-	if c.Policy == "" {
-		p.opts.Policy = env.Selection.String()
+	p.opts.Seed = file.Seed
+	if c.Seed != nil {
+		p.opts.Seed = *c.Seed
+	}
+	if p.opts.Policy, err = rail.ParsePolicy(cmp.Or(c.Policy, file.Policy, env.Selection.String())); err != nil {
+		return p, err
 	}
 	return p, c.choosePeers(&p)
 }
 
-// environment reads the FI_LNX_* variables whose place no flag takes.
-func (c *planCmd) environment() (linkspec.Env, error) {
+// environment reads the FI_LNX_* variables whose place no flag and no line of the machine
+// file takes.
+func (c *planCmd) environment(file railtest.Case) (linkspec.Env, error) {
 	return linkspec.FromEnv(func(name string) (string, bool) {
-		if name == linkspec.EnvProvLinks && c.Links != "" || name == linkspec.EnvMultiRailSelection && c.Policy != "" {
+		if name == linkspec.EnvProvLinks && c.Links+file.Link != "" || name == linkspec.EnvMultiRailSelection && c.Policy+file.Policy != "" {
 			return "", false
 		}
 		return os.LookupEnv(name)
@@ -174,6 +183,13 @@ func (c *planCmd) assumed(a *app, env linkspec.Env, why error) (plan, error) {
 	return p, nil
 }
 
+// options are those of a command that only looks.
+func (c *planCmd) options() lnx.Options {
+	opts := c.linkFlags.options()
+	opts.Lookup = withoutRecording
+	return opts
+}
+
 // member answers the rails of one member of a link: what this machine has, or if it
 // lacks the provider, what the spec names.
 func (c *planCmd) member(m linkspec.Member) (rails []rail.Info, here bool, err error) {
@@ -192,37 +208,6 @@ func (c *planCmd) member(m linkspec.Member) (rails []rail.Info, here bool, err e
 		rails = append(rails, rail.Info{Name: traits.Name + ":" + d, Provider: traits.Name, Domain: d, NodeLocal: traits.NodeLocal, NUMA: -1})
 	}
 	return rails, false, nil
-}
-
-// described takes the first link that the described machine has.
-func (c *planCmd) described(env linkspec.Env) (p plan, err error) {
-	text, err := os.ReadFile(c.Machine)
-	if err != nil {
-		return p, err
-	}
-	machine, err := railtest.ParseMachine(c.Machine, string(text))
-	if err != nil {
-		return p, err
-	}
-	spec := env.Links
-	if c.Links != "" {
-		if spec, err = linkspec.Parse(c.Links); err != nil {
-			return p, err
-		}
-	}
-	if len(spec) == 0 {
-		return p, usageError{fmt.Errorf("no link to plan for: give --links, or set %s", linkspec.EnvProvLinks)}
-	}
-	p.peers, p.opts.Distances = machine.Peers, machine.Distances
-	var errs []error
-	for _, link := range spec {
-		if p.rails, err = machine.Rails(link, c.DisableShm || env.DisableShm); err == nil {
-			p.link = link.String()
-			return p, nil
-		}
-		errs = append(errs, err)
-	}
-	return p, errors.Join(errs...)
 }
 
 // choosePeers makes peers up if the machine names none, and bounds the work.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -83,6 +85,35 @@ func TestPlanOfCaseFile(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"cxi:cxi0", "cxi:cxi1", "cxi:cxi2"}, rails)
+}
+
+// What the file says itself is planned: flags come before it, the environment after.
+func TestPlanOfFileAlone(t *testing.T) {
+	const machine = "domain shm node-local\ndomain cxi:cxi0\ndomain cxi:cxi1\npeer A local shm cxi:cxi0\n"
+	t.Setenv("FI_LNX_PROV_LINKS", "shm+") // not asked for
+	t.Setenv("FI_LNX_MULTI_RAIL_SELECTION", "nonsense")
+	file := filepath.Join(t.TempDir(), "m")
+	for _, c := range []struct{ lines, flags, link, policy, rail string }{
+		{"link shm+cxi\npolicy per_msg", "", "shm+cxi", "PER_MSG", "shm"},
+		{"link shm+cxi\npolicy PER_MSG\nshm off\nseed 1", "", "shm+cxi", "PER_MSG", "cxi:cxi1"},
+		{"link shm|cxi:cxi1\nuse 2\npolicy NEAREST", "", "cxi:cxi1", "NEAREST", "cxi:cxi1"},
+		{"link shm+cxi\npolicy PER_MSG\nseed 1", "--links=cxi --policy=weighted --seed=0", "cxi", "WEIGHTED", "cxi:cxi0"},
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(machine+c.lines+"\n"), 0o666))
+		got := within(t, append([]string{"plan", "--json", "--messages=1", "--machine=" + file}, strings.Fields(c.flags)...)...)
+		require.Zero(t, got.code, got.stderr)
+		var out struct {
+			Link, Policy string
+			Picks        []pickJSON
+		}
+		require.NoError(t, json.Unmarshal([]byte(got.stdout), &out))
+		require.Equal(t, []string{c.link, c.policy, c.rail}, []string{out.Link, out.Policy, out.Picks[0].Rail}, c.lines+c.flags)
+	}
+
+	require.NoError(t, os.WriteFile(file, []byte(machine+"link shm\nuse 2\npolicy PER_MSG\n"), 0o666))
+	require.Contains(t, within(t, "plan", "--machine", file).stderr, "use 2: there is no such link in shm")
+	require.NoError(t, os.WriteFile(file, []byte(machine+"link shm+cxi\n"), 0o666))
+	require.Contains(t, within(t, "plan", "--machine", file).stderr, `FI_LNX_MULTI_RAIL_SELECTION: found "nonsense", expected PER_MSG or PER_PEER; another policy is for --policy, which takes NEAREST, PER_MSG,`)
 }
 
 func TestPlanErrors(t *testing.T) {

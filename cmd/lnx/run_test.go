@@ -77,12 +77,12 @@ func TestRunPrint(t *testing.T) {
 
 func TestRunBadFlags(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"run", "missing flags: --ranks=N"},
+		{"run", "--ranks=N is missing; see lnx run --help"},
 		{"run -n 2", "nothing to run"},
 		{"run -n 0 -- true", "-n 0: 1 to"},
 		{"run --ranks=-1 -- true", "-n -1: 1 to"},
 		{"run -n 1025 -- true", "-n 1025: 1 to"},
-		{"run -n x -- true", "--ranks: expected"},
+		{"run -n x -- true", `--ranks: "x" is no whole number in range`},
 		{"run -n 1 --nic=cxi[ -- true", "--nic cxi["},
 		{"run -n 1 --timeout=-1s -- true", "--timeout -1s"},
 		{"run -n 1 --grace=-1s -- true", "--grace -1s"},

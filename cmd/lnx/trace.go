@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -272,36 +271,4 @@ func wrote(a *app, what string, err error) error {
 		a.print("wrote " + what)
 	}
 	return err
-}
-
-// replace lets write make a file at a path where there is none, and puts it in the
-// place of the one that is wanted when it is whole.
-func replace(a *app, path string, write func(path string) error) error {
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".lnx-trace-")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	// Against signals, too: the context ends the writing, and then this is run.
-	defer os.RemoveAll(dir)
-	draft := filepath.Join(dir, "draft")
-	if err := write(draft); err != nil {
-		return err
-	}
-	if err := a.ctx.Err(); err != nil {
-		return err
-	}
-	return os.Rename(draft, path)
-}
-
-// replaceFile is replace for what is written from beginning to end.
-func replaceFile(a *app, path string, write func(w io.Writer) error) error {
-	return replace(a, path, func(draft string) error {
-		f, err := os.Create(draft)
-		if err != nil {
-			return err
-		}
-		w := bufio.NewWriterSize(f, 1<<16)
-		err = write(w)
-		return errors.Join(err, w.Flush(), f.Close())
-	})
 }

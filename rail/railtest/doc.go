@@ -9,7 +9,7 @@
 //
 // One statement a line, words separated by spaces; empty lines and lines that
 // begin with # mean nothing. A case has three parts, of which the first alone will do
-// as a machine file ([ParseMachine]).
+// as a machine file ([ParseMachine]). Errors say line and column.
 //
 // The machine: the domains of this node, and the peers.
 //
