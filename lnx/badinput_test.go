@@ -240,7 +240,7 @@ func TestBadOptions(t *testing.T) {
 		opts lnx.Options
 		want string
 	}{
-		{lnx.Options{Links: "shm", Policy: "per_msg"}, "Policy"},
+		{lnx.Options{Links: "shm", Policy: "per-msg"}, "Policy"},
 		{lnx.Options{Links: "shm", Policy: "PER_"}, "Policy"},
 		{lnx.Options{Links: "shm++tcp"}, "Links"},
 		{lnx.Options{}, "FI_LNX_PROV_LINKS"},
@@ -262,7 +262,7 @@ func TestBadOptions(t *testing.T) {
 			c.opts.Lookup = noEnv
 		}
 		l, err := lnx.Links(c.opts)
-		require.ErrorContains(t, err, c.want)
+		require.ErrorContains(t, err, c.want, "%+v", c.opts)
 		require.NotNil(t, l)
 		require.Empty(t, l.Links)
 		require.Less(t, strings.Count(err.Error(), "\n"), 10)
