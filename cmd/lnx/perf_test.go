@@ -187,7 +187,11 @@ func TestGoroutines(t *testing.T) {
 func TestIdle(t *testing.T) {
 	got := execute(t, strings.Fields("perf idle --links shm+tcp:lo --iters 3 --json")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Regexp(t, `"size":8,"iters":3,"idle":\{"cpu_percent":[\d.]+,"wakeup_us":\{"p50":[\d.]+,"p99":[\d.]+,"mean":[\d.]+\}\},"rails"`, got.stdout)
+	require.Regexp(t, `"size":8,"iters":3,"idle":\{"cpu_percent":[\d.]+,"wakeup_us":\{"p50":[\d.]+,"p99":[\d.]+,"mean":[\d.]+\},"half_rtt_us":[\d.]+\},"rails"`, got.stdout)
+	var m struct{ Idle bench.Idle }
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &m))
+	require.Positive(t, m.Idle.WakeUp.P50)
+	require.Positive(t, m.Idle.HalfRTT)
 }
 
 func TestDuration(t *testing.T) {
