@@ -271,6 +271,7 @@ func TestBadFlags(t *testing.T) {
 		{"perf lat --listen=:1 --csv", "--listen leaves everything"},
 		{"bench --cbench=x --rows=[", "--rows"},
 		{"bench --cbench=x --rows=nosuch", "no row is called like that"},
+		{"bench --cbench=x --goals --rows=unexpected", "no row with a goal is called like that"},
 		{"bench --cbench=x --rounds=0", "--rounds 0: at least 1"},
 		{"info --links=shm|", "found the end of the spec"},
 		{"demo --links=+", "link spec"},

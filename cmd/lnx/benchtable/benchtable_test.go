@@ -93,7 +93,7 @@ func TestEnvironmentOfLibfabricIsLeftOut(t *testing.T) {
 }
 
 func TestEveryCommandRunsOnce(t *testing.T) {
-	commands := commandsOf(Rows(Depth))
+	commands := commandsOf(Rows(Depths))
 	seen := map[Command]bool{}
 	for _, c := range commands {
 		require.False(t, seen[c], "%v", c)
@@ -115,7 +115,7 @@ func TestMeasureEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	measured := make(chan error, 1)
 	go func() {
-		_, err := Measure(ctx, Rows(Depth)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
+		_, err := Measure(ctx, Rows(Depths)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
 		measured <- err
 	}()
 	line, err := bufio.NewReader(started).ReadString('\n')
