@@ -9,9 +9,10 @@ import (
 
 // Unexpected messages whose bytes still lie with their sender are dangerous over
 // rxm 2.1: when the connection is gone, asking for them crashes the process, and
-// nothing says that it is gone. So the core fetches them as soon as they arrive, into
-// memory of its own, and they are copied to the receive that takes them. What waits
-// in this way is bounded by Options.MaxUnexpectedBytes.
+// nothing says that it is gone. Others are kept in buffers that are far larger. So the
+// core fetches those of the sizes in Info.Fetch as soon as they arrive, into memory of its
+// own, and they are copied to the receive that takes them. What waits in this way is
+// bounded by Options.MaxUnexpectedBytes.
 
 type fetchState uint8
 
@@ -24,7 +25,7 @@ const (
 // mustFetch notes an unexpected message that the core fetches when its provider has
 // queued it.
 func (ep *Endpoint) mustFetch(slot providers.Slot, r int, size uint64) {
-	if above := ep.link.Rails[r].FetchAbove; above > 0 && size > above {
+	if ep.link.Rails[r].Fetch.Has(size) {
 		ep.fetch = append(ep.fetch, slot)
 	}
 }
@@ -76,74 +77,57 @@ func (ep *Endpoint) release(slot providers.Slot, op *rxOp) {
 // give has an unexpected message go into the buffers of a receive, whose context
 // the op has already.
 func (ep *Endpoint) give(slot providers.Slot, op *rxOp, iov [][]byte) {
-	if op.fetch == notFetched {
+	switch op.fetch {
+	case notFetched:
 		ep.noFetch(slot)
 		ep.setBuffers(slot, op, iov)
 		ep.startRecv(slot, op, rxActive)
 		return
-	}
-	if len(iov) == 1 {
-		op.buf = iov[0]
-	} else {
-		op.bufs = slices.Clone(iov)
+	case fetching:
+		if len(iov) == 1 {
+			op.buf = iov[0]
+		} else {
+			op.bufs = slices.Clone(iov)
+		}
+	case fetched: // it completes in its turn
+		core := ep.core.(providers.Fetcher)
+		data := core.Fetched(slot)
+		ep.fetchedBytes -= uint64(len(data))
+		op.fetch = notFetched
+		core.Deliver(slot, scatter(iov, data))
 	}
 	op.state = rxActive
 	ep.active++
-	if op.fetch == fetched {
-		ep.active--
-		ep.deliver(slot, op)
-	}
 }
 
-// deliver copies a message that was fetched to the receive that took it.
-func (ep *Endpoint) deliver(slot providers.Slot, op *rxOp) {
-	msg, data := ep.core.Unexpected(slot), ep.core.(providers.Fetcher).Fetched(slot)
-	n := copy(op.buf, data)
-	for _, b := range op.bufs {
+// scatter copies data into buffers, one after the other, and answers how much fit.
+func scatter(iov [][]byte, data []byte) (n int) {
+	for _, b := range iov {
 		n += copy(b, data[n:])
 	}
-	entry := Entry{
-		Context: op.ctx,
-		Flags:   op.kind() | FlagRecv | Flags(msg.Flags&providers.FlagRemoteCQData),
-		Len:     n,
-		Tag:     msg.Tag,
-		Data:    msg.Data,
-		Src:     op.from,
-	}
-	r := int(op.rail)
-	quiet := ep.endPiece(op, &entry)
-	ep.release(slot, op)
-	if n < len(data) {
-		ep.fail(r, ErrEntry{Entry: entry, Err: fierr.ETrunc, Olen: len(data) - n})
-	} else {
-		ep.finish(r, &entry, quiet)
-	}
+	return n
 }
 
-// wasFetched deals with the end of a fetch.
-func (ep *Endpoint) wasFetched(c *providers.Completion, op *rxOp) {
-	matched := op.state == rxActive || op.state == rxStray
-	if matched {
-		ep.active--
-	}
-	switch {
-	case c.Err != 0 && op.state == rxActive:
-		ep.stats[c.Rail].Error()
-		ctx := op.ctx
-		e := ErrEntry{
-			Entry: Entry{Context: ctx, Flags: op.kind() | FlagRecv, Tag: c.Tag, Src: op.from},
-			Err:   fierr.Errno(c.Err), ProvErrno: int(c.ProvErrno),
+// wasFetched deals with the end of a fetch, and answers whether that is the end of a
+// receive, too.
+func (ep *Endpoint) wasFetched(c *providers.Completion, op *rxOp) bool {
+	if op.state == rxUnexpected || op.state == rxClaimed { // no receive has met it
+		if c.Err != 0 {
+			ep.lose(c.Slot, op)
+		} else {
+			op.fetch = fetched
 		}
-		ep.endPiece(op, &e.Entry)
-		ep.release(c.Slot, op)
-		ep.fail(int(c.Rail), e)
-	case c.Err != 0 && !matched:
-		ep.lose(c.Slot, op)
-	case op.state == rxActive:
-		ep.deliver(c.Slot, op)
-	case op.state == rxStray:
-		ep.release(c.Slot, op)
-	default:
-		op.fetch = fetched
+		return false
 	}
+	ep.fetchedBytes -= ep.core.Unexpected(c.Slot).Size
+	if c.Err == 0 && op.state == rxActive {
+		data := ep.core.(providers.Fetcher).Fetched(c.Slot)
+		n := copy(op.buf, data)
+		n += scatter(op.bufs, data[n:])
+		if c.Len, c.Olen = uint64(n), uint64(len(data)-n); c.Olen > 0 {
+			c.Err = int32(fierr.ETrunc)
+		}
+	}
+	op.buf, op.bufs, op.fetch = nil, nil, notFetched
+	return true
 }

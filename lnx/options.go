@@ -73,15 +73,15 @@ type Options struct {
 	// follows the most that were ever posted.
 	MaxPosted int
 	// MaxUnexpected is how many unexpected messages are held, tagged and untagged;
-	// 1,048,576 if 0. With the provider's part one takes at most 1,024 bytes over shm up
-	// to 192 bytes, 43,500 from there to 4,096, where libfabric gives it a buffer of
-	// 32 KiB; over tcp 18,500 up to 16 KiB. Set it by that where peers may flood.
+	// 1,048,576 if 0. With the provider's part one takes at most 1,500 bytes besides its
+	// own. Of a sender that was not inserted it takes what the provider keeps it in: over
+	// shm 43,500 bytes for one of 193 to 4,096, over tcp 18,500 up to 16 KiB.
 	// When they are there, the rails are not driven until receives take some. One
 	// call into shm takes all that is waiting, so that fast senders can go beyond.
 	MaxUnexpected int
-	// MaxUnexpectedBytes is how many bytes of unexpected messages that had to be
-	// fetched are held, as MaxUnexpected; 256 MiB if 0. Over tcp those above 16 KiB
-	// are.
+	// MaxUnexpectedBytes is how many bytes of unexpected messages are held, as
+	// MaxUnexpected; 256 MiB if 0. Over shm only those of 193 to 4,096 bytes count:
+	// smaller ones lie in the entry, larger ones with their sender.
 	MaxUnexpectedBytes uint64
 	// MinMultiRecv is the room in bytes that a buffer with FlagMultiRecv is released
 	// below (FI_OPT_MIN_MULTI_RECV of fi_endpoint(3)); 64 if 0.

@@ -194,8 +194,7 @@ func (ep *Endpoint) received(c *providers.Completion) {
 		ep.matched(c, op)
 		return
 	}
-	if op.fetch == fetching {
-		ep.wasFetched(c, op)
+	if op.fetch == fetching && !ep.wasFetched(c, op) {
 		return
 	}
 	if op.small() && op.state == rxActive && c.Err == 0 && len(ep.starting) == 0 {

@@ -281,7 +281,7 @@ type Laner interface {
 	MapPeer(rail int, addr, peer uint64) error
 }
 
-// Fetcher is implemented by Cores with rails whose Info has a FetchAbove; their owners
+// Fetcher is implemented by Cores with rails whose Info has a Fetch; their owners
 // have to use it.
 type Fetcher interface {
 	// Fetch has an unexpected message transferred into memory of the Core, with a
@@ -290,6 +290,9 @@ type Fetcher interface {
 	// ReleaseRx.
 	Fetch(slot Slot) error
 	Fetched(slot Slot) []byte
+	// Deliver has a fetched message complete once more, as one of which n bytes were
+	// received, after what has completed before.
+	Deliver(slot Slot, n int)
 }
 
 // RemoteEvents are what a rail has counted of what peers did with its memory, from when

@@ -43,10 +43,9 @@ type Info struct {
 	FetchToConfirm bool `json:"-"`
 	// ForgetsFetches is that of Traits.
 	ForgetsFetches bool `json:"-"`
-	// FetchAbove is the size in bytes above which an unexpected message has to be
-	// fetched while its sender is there (Fetcher); 0 if none has.
-	FetchAbove uint64 `json:"-"`
-	NIC        NIC    `json:"nic"`
+	// Fetch is that of Traits (Fetcher).
+	Fetch Sizes `json:"-"`
+	NIC   NIC   `json:"nic"`
 }
 
 // NIC is what is known of the device below a domain. Unknown numbers are 0,

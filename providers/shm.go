@@ -12,5 +12,7 @@ func init() {
 		// With FI_DELIVERY_COMPLETE 2.1 frees the buffer of an atomic twice, and two
 		// later ones share it.
 		FetchToConfirm: true,
+		// It keeps an unexpected message that does not fit into a command in 32 KiB.
+		Fetch: Sizes{193, 4096},
 	})
 }

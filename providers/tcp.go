@@ -15,10 +15,10 @@ func init() {
 			Name: "FI_TCP_MAX_SAVED", Value: "65536",
 			Why: "in direct mode tcp keeps so many messages of a peer for which no receive is posted; beyond that it reads none, not even those that receives wait for",
 		}}, rxmEnv...),
-		// To ask for a message whose connection is gone crashes rxm 2.1.
-		Eager:    16384,
-		EagerEnv: "FI_OFI_RXM_BUFFER_SIZE",
-		Unsafe:   rxmUnsafe,
+		// rxm 2.1 keeps small messages in a receive buffer of 16 KiB each; to ask for a
+		// large one when its connection is gone crashes it.
+		Fetch:  Sizes{0, ^uint64(0)},
+		Unsafe: rxmUnsafe,
 		Direct: &Traits{
 			Name:              "tcp",
 			MRMode:            MRVirtAddr | MRAllocated | MRProvKey,

@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// Sizes are the sizes in bytes from one to another; the zero value has none.
+type Sizes struct{ From, UpTo uint64 }
+
+// Has says whether a size is among them.
+func (s Sizes) Has(size uint64) bool { return s.UpTo > 0 && size >= s.From && size <= s.UpTo }
+
 // Traits are the peculiarities of one provider that the layer has to respect.
 // The zero value of a field means that nothing is peculiar.
 type Traits struct {
@@ -34,11 +40,10 @@ type Traits struct {
 	// ForgetsFetches says that atomics which wait for the target's answer never complete
 	// when the connection breaks, while all else that is under way on it fails.
 	ForgetsFetches bool
-	// Eager is the size in bytes above which a message stays with its sender until
-	// it is received, where it is not safe to leave it there; EagerEnv is the
-	// variable that users set it by.
-	Eager    uint64
-	EagerEnv string
+	// Fetch has the sizes of unexpected messages that are better taken from the provider
+	// at once: it keeps them in buffers that are far larger, or they stay with their
+	// sender, where it is not safe to leave them.
+	Fetch Sizes
 	// Direct are the traits of the provider that takes its place in direct mode (see
 	// [Matcher]), nil if it is the same one. Unsafe says why it cannot be opened in
 	// direct mode.

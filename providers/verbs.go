@@ -9,9 +9,9 @@ func init() {
 		ForgetsFetches:    true, // rxm 2.1 has no list of them
 		PreferAddrFormats: []AddrFormat{AddrSockaddrIn, AddrSockaddrIn6, AddrSockaddrIB},
 		Env:               rxmEnv,
-		// To ask for a message whose connection is gone crashes rxm 2.1.
-		Eager:    16384,
-		EagerEnv: "FI_OFI_RXM_BUFFER_SIZE",
-		Unsafe:   rxmUnsafe,
+		// rxm 2.1 keeps small messages in a receive buffer of 16 KiB each; to ask for a
+		// large one when its connection is gone crashes it.
+		Fetch:  Sizes{0, ^uint64(0)},
+		Unsafe: rxmUnsafe,
 	})
 }

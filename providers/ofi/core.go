@@ -340,6 +340,11 @@ func (c *Core) Fetched(slot providers.Slot) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(rx.spill)), int(rx.spill_len))
 }
 
+// Deliver implements [providers.Fetcher].
+func (c *Core) Deliver(slot providers.Slot, n int) {
+	C.gx_deliver(handle(unsafe.Pointer(c.rxAt(slot))), C.uint64_t(n))
+}
+
 // Whose implements [providers.Core].
 func (c *Core) Whose(slot providers.Slot) uint64 {
 	rx := c.rxAt(slot)

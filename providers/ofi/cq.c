@@ -118,6 +118,25 @@ ssize_t gx_cq_writeerr(struct fid_peer_cq *cq, const struct fi_cq_err_entry *err
 	return 0;
 }
 
+// Completes a fetched message, of which a receive has taken len bytes, after all that has
+// completed before it.
+void gx_deliver(uintptr_t slot, uint64_t len)
+{
+	struct gx_rx *rx = (struct gx_rx *) slot;
+	struct gx_comp *comp = next_comp(gx_rail_of(rx), &rx->hdr);
+
+	if (!comp)
+		return;
+	comp->flags = rx->entry.flags;
+	comp->len = len;
+	comp->data = rx->entry.cq_data;
+	comp->tag = rx->entry.tag;
+	comp->src = rx->entry.addr;
+	comp->olen = rx->spill_len - len;
+	comp->err = comp->olen ? FI_ETRUNC : 0;
+	comp->prov_errno = 0;
+}
+
 struct fi_ops_cq_owner gx_cq_owner_ops = {
 	.size = sizeof(struct fi_ops_cq_owner),
 	.write = cq_write,

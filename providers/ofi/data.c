@@ -71,12 +71,8 @@ int gx_fetch(uintptr_t slot)
 	size_t size = rx->entry.msg_size;
 	int ret;
 
-	rx->spill = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (rx->spill == MAP_FAILED) {
-		rx->spill = NULL;
+	if (!gx_new_spill(rx, size))
 		return -FI_ENOMEM;
-	}
-	rx->spill_len = size;
 	rx->fetched = true;
 	rx->iov[0].iov_base = rx->spill;
 	rx->iov[0].iov_len = size;

@@ -19,9 +19,7 @@ static void gx_hint(struct fi_info *hints, uint32_t type, uint32_t threading, ui
 import "C"
 
 import (
-	"os"
 	"runtime"
-	"strconv"
 	"unsafe"
 
 	"golnx/providers"
@@ -153,10 +151,7 @@ func newInfo(c *C.struct_fi_info, traits providers.Traits) *Info {
 		info.RMAIOVLimit = min(providers.MaxIOV, int(c.tx_attr.rma_iov_limit))
 	}
 	info.NIC = nicOf(c, info.Domain)
-	info.FetchAbove = traits.Eager
-	if n, err := strconv.ParseUint(os.Getenv(traits.EagerEnv), 10, 64); err == nil && traits.Eager > 0 {
-		info.FetchAbove = min(info.FetchAbove, n) // to fetch more than necessary does no harm
-	}
+	info.Fetch = traits.Fetch
 	return info
 }
 

@@ -34,6 +34,7 @@ ssize_t gx_cq_writeerr(struct fid_peer_cq *cq, const struct fi_cq_err_entry *err
 
 // Makes room for a message that is longer than the buffers of its receive.
 int gx_fit(struct gx_rx *rx, struct gx_rail *rail, uint64_t size);
+bool gx_new_spill(struct gx_rx *rx, uint64_t size);
 void gx_drop_spill(struct gx_rx *rx);
 
 #endif

@@ -38,7 +38,7 @@ func openRail(core *C.struct_gx_core, info *Info, opts Options) (r *rail, err er
 	if r.c = C.gx_rail_new(core, C.uint32_t(info.IOVLimit)); r.c == nil {
 		return r, fail("calloc", -int(fierr.ENoMem), "rail %s", info.Name())
 	}
-	r.c.fetch_above = C.uint64_t(info.FetchAbove)
+	r.c.fetch_from, r.c.fetch_up_to = C.uint64_t(info.Fetch.From), C.uint64_t(info.Fetch.UpTo)
 	if opts.Direct {
 		if err = r.matchItself(); err != nil {
 			return r, err

@@ -148,7 +148,7 @@ struct gx_rail {
 	struct gx_core *core;
 	uint32_t index;
 	uint32_t iov_limit;
-	uint64_t fetch_above; // 0, or the size from which messages are fetched
+	uint64_t fetch_from, fetch_up_to; // sizes of messages that are fetched; 0, 0 for none
 	struct fid_cq *cq;
 	struct fid_ep *ep;
 	struct fid_ep *srx;
@@ -226,6 +226,7 @@ ssize_t gx_probe(uintptr_t rail, uint64_t dest);
 int gx_start(uintptr_t rx);
 int gx_fetch(uintptr_t rx);
 void gx_unfetch(uintptr_t rx);
+void gx_deliver(uintptr_t rx, uint64_t len);
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx);
 
 // Rails whose provider matches.

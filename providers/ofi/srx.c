@@ -27,11 +27,7 @@ int gx_fit(struct gx_rx *rx, struct gx_rail *rail, uint64_t size)
 		before -= last->iov_len;
 		entry->count--;
 	}
-	rx->spill_len = size - before;
-	rx->spill = mmap(NULL, rx->spill_len, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (rx->spill == MAP_FAILED) {
-		rx->spill = NULL;
+	if (!gx_new_spill(rx, size - before)) {
 		if (rx->back)
 			entry->count++;
 		return -FI_ENOMEM;
@@ -43,11 +39,31 @@ int gx_fit(struct gx_rx *rx, struct gx_rail *rail, uint64_t size)
 	return 0;
 }
 
+// Above this a spill is a mapping of its own, which goes back to the system.
+#define GX_HEAP_SPILL 65536
+
+bool gx_new_spill(struct gx_rx *rx, uint64_t size)
+{
+	rx->spill_len = size;
+	if (size <= GX_HEAP_SPILL) {
+		rx->spill = malloc(size ? size : 1);
+		return rx->spill != NULL;
+	}
+	rx->spill = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (rx->spill == MAP_FAILED)
+		rx->spill = NULL;
+	return rx->spill != NULL;
+}
+
 void gx_drop_spill(struct gx_rx *rx)
 {
 	if (!rx->spill)
 		return;
-	munmap(rx->spill, rx->spill_len);
+	if (rx->spill_len <= GX_HEAP_SPILL)
+		free(rx->spill);
+	else
+		munmap(rx->spill, rx->spill_len);
 	rx->spill = NULL;
 }
 
@@ -178,7 +194,7 @@ static int queue_entry(struct fi_peer_rx_entry *entry)
 	struct gx_rx *rx = gx_rx_of(entry);
 	struct gx_rail *rail = gx_rail_of(rx);
 
-	if (rail->fetch_above && entry->msg_size > rail->fetch_above &&
+	if (rail->fetch_up_to && entry->msg_size >= rail->fetch_from && entry->msg_size <= rail->fetch_up_to &&
 	    peer_of(rail, entry->addr) != FI_ADDR_UNSPEC && !rail->core->closing)
 		(void) gx_fetch((uintptr_t) rx);
 	return 0;

@@ -29,7 +29,7 @@ func localInfo(t *testing.T, name string) *ofi.Info {
 	infos, err := ofi.Discover(traits, ofi.Hints(traits))
 	require.NoError(t, err)
 	for _, info := range infos {
-		info.FetchAbove = 0 // the linear owner is no user of providers.Fetcher
+		info.Fetch = providers.Sizes{} // the linear owner is no user of providers.Fetcher
 		if traits.NodeLocal || info.Domain == "lo" && info.AddrFormat == providers.AddrSockaddrIn {
 			return info
 		}
