@@ -77,12 +77,14 @@ func TestFailuresStandInTheirRows(t *testing.T) {
 		Row{Name: "b", Ours: at("1_1"), Base: []Figure{at("fail")}},
 		Row{Name: "c", Ours: Figure{Command: Command{Args: "5_6"}, Where: "kind=none", Key: "v"}},
 		Row{Name: "d", Ours: Figure{Command: Command{Args: "5_6"}, Where: "kind=other", Key: "kind"}},
-		Row{Name: "e", Ours: at("1_2")})
+		Row{Name: "e", Ours: at("1_2")},
+		Row{Name: "f", Ours: at("1_2"), Base: []Figure{at("3_0")}})
 	require.Contains(t, got[0].Failed, "exit status 3: it broke")
 	require.Contains(t, got[1].Failed, "it broke")
 	require.Contains(t, got[2].Failed, "no line with kind=none")
 	require.Contains(t, got[3].Failed, "no number kind")
 	require.Empty(t, got[4].Failed)
+	require.Contains(t, got[5].Failed, "cbench 3_0 measured 0")
 	require.Equal(t, []float64{1, 2}, got[4].Ours)
 }
 
