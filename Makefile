@@ -88,15 +88,15 @@ plain:
 	@go test -count=1 -timeout 10m -run 'TestTraceOfMillions' ./cmd/lnx
 
 # golnx beside plain libfabric and C LNX, in the same minutes: docs/perf.md. ROUNDS,
-# ROWS (a regular expression for their names) and CPUS (as 0,1) change what is run. It is
-# built with the profile that `make pgo` records, which takes a minute.
+# ROWS (a regular expression for their names), GOALS=1 (only the rows that have one) and
+# CPUS (as 0,1) change what is run. It is built with the profile that `make pgo` records, which takes a minute.
 .PHONY: bench
 bench: setup
 	@mkdir -p bin
 	@echo '== building bin/lnx and bin/cbench'
 	@go build -pgo=cmd/lnx/hot.pgo -o bin/lnx ./cmd/lnx
 	@$$(go env CC) -O2 -Wall -Wextra -o bin/cbench testdata/cbench/*.c $$(pkg-config --cflags --libs libfabric)
-	@bin/lnx bench --cbench bin/cbench --out bench-out $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(ROWS),--rows='$(ROWS)') $(if $(CPUS),--cpus=$(CPUS))
+	@bin/lnx bench --cbench bin/cbench --out bench-out $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(ROWS),--rows='$(ROWS)') $(if $(GOALS),--goals) $(if $(CPUS),--cpus=$(CPUS))
 
 # Where the data path spends its time, for builds with -pgo. -trimpath leaves out where
 # the sources are.

@@ -24,13 +24,14 @@ type benchCmd struct {
 	Cbench string `required:"" placeholder:"FILE" help:"testdata/cbench, built."`
 	Rounds int    `default:"5" help:"How often everything is measured."`
 	Rows   string `placeholder:"REGEXP" help:"Only the rows with such a name."`
+	Goals  bool   `help:"Only the rows that have a goal."`
 	Out    string `placeholder:"DIR" help:"Where to leave the figures, as JSON."`
 	CPUs   cpus   `name:"cpus" placeholder:"A,B" help:"Processors for the two ends. Without it, the first two."`
 	Quick  bool   `help:"Measure next to nothing, to see that everything runs."`
 }
 
-// quickDepth stands for benchtable.Depth in a quick run.
-const quickDepth = 100
+// quickDepths stand for benchtable.Depths in a quick run.
+var quickDepths = []int{10, 100}
 
 // Run measures, prints a table and leaves a file.
 func (c *benchCmd) Run(a *app) error {
@@ -74,13 +75,19 @@ func (c *benchCmd) rows() ([]benchtable.Row, error) {
 	if c.Rounds < 1 {
 		return nil, usageError{fmt.Errorf("--rounds %d: at least 1", c.Rounds)}
 	}
-	depth := benchtable.Depth
+	depths := benchtable.Depths
 	if c.Quick {
-		depth = quickDepth
+		depths = quickDepths
 	}
-	rows := slices.DeleteFunc(benchtable.Rows(depth), func(r benchtable.Row) bool { return !re.MatchString(r.Name) })
+	rows := slices.DeleteFunc(benchtable.Rows(depths), func(r benchtable.Row) bool {
+		return !re.MatchString(r.Name) || c.Goals && r.Goal == 0
+	})
 	if len(rows) == 0 {
-		return nil, usageError{fmt.Errorf("--rows %s: no row is called like that", c.Rows)}
+		what := "row"
+		if c.Goals {
+			what = "row with a goal"
+		}
+		return nil, usageError{fmt.Errorf("--rows %s: no %s is called like that", c.Rows, what)}
 	}
 	return rows, nil
 }

@@ -32,6 +32,20 @@ func buildCbench(t *testing.T) string {
 	return program
 }
 
+// The programs' tests share one cbench.
+func TestCbench(t *testing.T) {
+	program := buildCbench(t)
+	for name, test := range map[string]func(t *testing.T, cbench string){
+		"reports as perf":    cbenchReportsAsPerf,
+		"on memory over tcp": cbenchOnMemoryOverTCP,
+		"both ways":          cbenchBothWays,
+		"refuses":            cbenchRefuses,
+		"bench quickly":      benchQuickly,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, program) })
+	}
+}
+
 // runC runs cbench to its end.
 func runC(t *testing.T, program string, args ...string) outcome {
 	t.Helper()
@@ -46,7 +60,7 @@ func runC(t *testing.T, program string, args ...string) outcome {
 
 // shape is a line of JSON without its figures.
 func shape(out string) string {
-	out = regexp.MustCompile(`("(?:p50|p99|mean|msgs_per_s|ops_per_s|bytes_per_s|reg_ns)":)[\d.]+`).ReplaceAllString(out, "$1N")
+	out = regexp.MustCompile(`("(?:p50|p99|mean|msgs_per_s|ops_per_s|bytes_per_s|reg_ns|cpu_percent|half_rtt_us)":)[\d.]+`).ReplaceAllString(out, "$1N")
 	// When the other end says that it has come as far differs.
 	out = regexp.MustCompile(`"rx_msgs":\d+,"ops"`).ReplaceAllString(out, `"rx_msgs":N,"ops"`)
 	return regexp.MustCompile(`"links":"[^"]*"`).ReplaceAllString(out, `"links":L`)
@@ -54,24 +68,30 @@ func shape(out string) string {
 
 // The two programs run the same patterns and report them alike, messages on the way
 // included.
-func TestCbenchReportsAsPerf(t *testing.T) {
-	program := buildCbench(t)
+func cbenchReportsAsPerf(t *testing.T, program string) {
 	for _, args := range []string{
 		"lat --size 0,8,9000 --iters 30 --warmup 3",
 		"rate --size 8 --iters 100 --warmup 7 --window 8",
-		"rate --size 8 --iters 50 --warmup 0 --window 1",
+		"rate --size 8,64 --iters 50 --warmup 0 --window 1,8",
 		"bw --size 4096,100000 --iters 40 --warmup 5 --window 4",
 		"match --kind exact,tag,source --posted 0,1,50 --iters 20",
 		"match --kind exact,tag,source --unexpected 1,50 --iters 20",
+		"lat --op send --size 0,8,9000 --iters 30 --warmup 3",
+		"rate --op send --size 8 --iters 100 --warmup 7 --window 8",
+		"bw --op send --size 4096,100000 --iters 40 --warmup 5 --window 4",
 		"lat --op read --size 1,9000 --iters 30 --warmup 3",
 		"lat --op write --size 1,9000 --iters 300 --warmup 3",
 		"rate --op read --size 8 --iters 100 --warmup 7 --window 8",
 		"rate --op write --size 8 --iters 50 --warmup 0 --window 1",
 		"bw --op read --size 4096,100000 --iters 40 --warmup 5 --window 4",
 		"bw --op write --size 4096,100000 --iters 40 --warmup 5 --window 4 --both",
+		"lat --op fadd --iters 30 --warmup 3",
+		"rate --op fadd --iters 100 --warmup 7 --window 8 --both",
+		"idle --iters 3 --warmup 2",
 		"reg --op write --size 8,4096 --iters 100 --warmup 3",
 	} {
 		t.Run(args, func(t *testing.T) {
+			t.Parallel()
 			words := strings.Fields(args)
 			c := runC(t, program, append(words, "--provider", "shm", "--timeout", "30")...)
 			require.Zero(t, c.code, c.stderr)
@@ -83,9 +103,8 @@ func TestCbenchReportsAsPerf(t *testing.T) {
 	}
 }
 
-func TestCbenchReadsAndWritesOverTCP(t *testing.T) {
-	program := buildCbench(t)
-	for _, args := range []string{"lat --op read", "lat --op write", "rate --op read --both", "bw --op write"} {
+func cbenchOnMemoryOverTCP(t *testing.T, program string) {
+	for _, args := range []string{"lat --op read", "lat --op write", "rate --op read --both", "bw --op write", "lat --op fadd"} {
 		c := runC(t, program, append(strings.Fields(args), strings.Fields("--provider tcp;ofi_rxm --domain lo --iters 50 --timeout 30")...)...)
 		require.Zero(t, c.code, c.stderr)
 		require.EqualValues(t, 50, parse(t, c.stdout)[0].Rails[0].Ops)
@@ -93,8 +112,7 @@ func TestCbenchReadsAndWritesOverTCP(t *testing.T) {
 }
 
 // Both ways, an end may begin a little before the other: what arrives may differ.
-func TestCbenchBothWays(t *testing.T) {
-	program := buildCbench(t)
+func cbenchBothWays(t *testing.T, program string) {
 	for _, provider := range []string{"shm", "lnx", "tcp;ofi_rxm"} {
 		c := runC(t, program, "rate", "--both", "--iters", "100", "--window", "8", "--timeout", "30", "--provider", provider, "--domain", "lo")
 		if provider == "shm" { // which has no interface
@@ -106,8 +124,7 @@ func TestCbenchBothWays(t *testing.T) {
 	}
 }
 
-func TestCbenchRefuses(t *testing.T) {
-	program := buildCbench(t)
+func cbenchRefuses(t *testing.T, program string) {
 	for want, args := range map[string]string{
 		"--provider is missing":          "lat",
 		"there is no test nosuch":        "nosuch --provider shm",
@@ -115,10 +132,14 @@ func TestCbenchRefuses(t *testing.T) {
 		"no kind of receive: all":        "match --provider shm --kind all",
 		"--cpus wants two":               "lat --provider shm --cpus 1",
 		"C LNX 2.1 crashes with more":    "match --provider lnx --posted 100000",
-		"no operation: fadd":             "lat --provider shm --op fadd",
+		"no operation: copy":             "lat --provider shm --op copy",
 		"tagged messages only, no write": "bw --provider lnx --op write",
 		"reg is done with write":         "reg --provider shm --op read",
-		"match is done with tsend":       "match --provider shm --op read",
+		"match and idle are done with":   "match --provider shm --op send",
+		"idle are done with tsend":       "idle --provider shm --op read",
+		"bw is not done with fadd":       "bw --provider shm --op fadd",
+		"--size is 8 for fadd":           "lat --provider shm --op fadd --size 8,16",
+		"fi_cq_open: Function not impl":  "idle --provider lnx --domain lo",
 		"--size is at least 1 for read":  "bw --provider shm --op read --size 8,0",
 		"--both is for rate and bw":      "lat --provider shm --both",
 		"--timeout is at least 1":        "lat --provider shm --timeout 0",
@@ -133,26 +154,38 @@ func TestCbenchRefuses(t *testing.T) {
 
 // Everything that make bench compares can be run. What cannot be made here, as a
 // network namespace, is skipped by the command itself, with its reason.
-func TestBenchQuickly(t *testing.T) {
-	cbench, seen := buildCbench(t), map[string]bool{}
-	for _, rows := range []string{"/ C |better", "with none", "idle tcp rails", "^idle CPU|^wake-up|^cache hit"} {
-		t.Run(rows, func(t *testing.T) {
-			out := t.TempDir()
-			got := execute(t, "bench", "--cbench="+cbench, "--quick", "--rounds=1", "--rows="+rows, "--out="+out)
-			require.Zero(t, got.code, got.stderr)
-			require.Contains(t, got.stdout, "Medians of 1 rounds")
-			for _, r := range readMeasurement(t, out).Rows {
-				seen[r.Name] = true
-				require.Empty(t, r.Failed)
-				require.Contains(t, got.stdout, r.Name)
-				if r.Skipped == "" {
-					require.Len(t, r.Ours, 1, r.Name)
-				}
-			}
-		})
+func benchQuickly(t *testing.T, program string) {
+	out := t.TempDir()
+	got := execute(t, "bench", "--cbench="+program, "--quick", "--rounds=1", "--out="+out)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "Medians of 1 rounds")
+	measured := readMeasurement(t, out).Rows
+	for i, r := range benchtable.Rows(quickDepths) {
+		require.Equal(t, r.Name, measured[i].Name)
+		require.Contains(t, got.stdout, r.Name)
+		require.Empty(t, measured[i].Failed)
+		if measured[i].Skipped == "" {
+			require.Len(t, measured[i].Ours, 1, r.Name)
+			require.Positive(t, measured[i].Ours[0], r.Name)
+		}
 	}
-	for _, r := range benchtable.Rows(quickDepth) {
-		require.True(t, seen[r.Name], r.Name)
+}
+
+func TestBenchSelectsRows(t *testing.T) {
+	for _, c := range []struct {
+		benchCmd
+		want int
+	}{
+		{benchCmd{Rows: "^half RTT 8 B, shm.tcp:lo / C"}, 2},
+		{benchCmd{Rows: "^half RTT (8|64) B, shm.tcp:lo / C"}, 4},
+		{benchCmd{Rows: "^half RTT (8|64) B, shm.tcp:lo / C", Goals: true}, 2},
+		{benchCmd{Rows: "with 100000 posted", Goals: true}, 3},
+		{benchCmd{Rows: "with 10+ posted"}, 3*5 + 3*4},
+	} {
+		c.Rounds = 1
+		rows, err := c.rows()
+		require.NoError(t, err)
+		require.Len(t, rows, c.want, "%+v", c.benchCmd)
 	}
 }
 

@@ -16,13 +16,13 @@ type measureFlags struct {
 	Iters      *int           `placeholder:"N" xor:"length" help:"Messages or round trips to measure. Without it, by size."`
 	Duration   *time.Duration `placeholder:"TIME" xor:"length" help:"Measure about as long, as 2s, instead of a number of iterations."`
 	Warmup     *int           `placeholder:"N" help:"How many to let pass before. Without it, a tenth."`
-	Window     *int           `placeholder:"N" help:"Messages under way at once, for rate (64) and bw (16), fewer where the buffers would take too much."`
+	Window     ui.Counts      `placeholder:"N" help:"Messages under way at once, as 1,64. Without it, for rate 64 and bw 16, fewer where the buffers would take too much."`
 	Both       bool           `help:"For rate and bw, messages in both directions at once."`
 	Goroutines *int           `placeholder:"N" help:"For lat and rate, so many goroutines at each end with blocking calls, instead of one that polls."`
 	Batch      *int           `placeholder:"N" help:"For rate and bw, send, and receive, up to so many messages with one call."`
 	Kind       []string       `placeholder:"KIND" help:"For match, how receives name messages: ${kinds}. Without it, all."`
-	Posted     []int          `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
-	Unexpected []int          `placeholder:"N" help:"For match, unexpected messages that do not match."`
+	Posted     ui.Counts      `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
+	Unexpected ui.Counts      `placeholder:"N" help:"For match, unexpected messages that do not match."`
 	Verify     bool           `help:"Check every byte; slower."`
 }
 
@@ -52,11 +52,13 @@ func (f *measureFlags) runs(test bench.Test) ([]bench.Params, error) {
 	}
 	var runs []bench.Params
 	for _, size := range sizes {
-		for _, p := range f.matching(f.params(test, size)) {
-			if err := p.Validate(); err != nil {
-				return nil, err
+		for _, windowed := range f.windows(f.params(test, size)) {
+			for _, p := range f.matching(windowed) {
+				if err := p.Validate(); err != nil {
+					return nil, err
+				}
+				runs = append(runs, p)
 			}
-			runs = append(runs, p)
 		}
 	}
 	return runs, nil
@@ -71,9 +73,6 @@ func (f *measureFlags) params(test bench.Test, size int) bench.Params {
 	if f.Warmup != nil {
 		p.Warmup = *f.Warmup
 	}
-	if f.Window != nil {
-		p.Window = *f.Window
-	}
 	if f.Batch != nil {
 		p.Batch = *f.Batch
 	}
@@ -83,8 +82,21 @@ func (f *measureFlags) params(test bench.Test, size int) bench.Params {
 	return p
 }
 
+// windows answers p once for every window.
+func (f *measureFlags) windows(p bench.Params) []bench.Params {
+	if f.Window == nil {
+		return []bench.Params{p}
+	}
+	var all []bench.Params
+	for _, n := range f.Window {
+		p.Window = n
+		all = append(all, p)
+	}
+	return all
+}
+
 // defaultPosted are the depths that match is run at.
-var defaultPosted = []int{0, 10, 100, 1000, 10_000, 100_000}
+var defaultPosted = ui.Counts{0, 10, 100, 1000, 10_000, 100_000}
 
 // matching answers p once for every kind and depth.
 func (f *measureFlags) matching(p bench.Params) []bench.Params {
@@ -125,8 +137,8 @@ func (f *measureFlags) run(s *bench.Session, p bench.Params) (bench.Params, benc
 
 // reportFlags say how results are shown.
 type reportFlags struct {
-	JSON        bool `name:"json" xor:"format" help:"Print a JSON object for each size."`
-	CSV         bool `name:"csv" xor:"format" help:"Print a line of comma-separated values for each size, after one of headings."`
+	JSON        bool `name:"json" xor:"format" help:"Print a JSON object for each result."`
+	CSV         bool `name:"csv" xor:"format" help:"Print a line of comma-separated values for each result, after one of headings."`
 	Histogram   bool `xor:"format" help:"Draw how the times of single messages are distributed."`
 	Percentiles bool `help:"Show more percentiles of the times of single messages, and the longest."`
 }

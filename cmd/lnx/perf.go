@@ -112,6 +112,9 @@ func (c *perfCmd) Run(a *app) error {
 // measure runs one test and shows how far it is.
 func (c *perfCmd) measure(a *app, s *bench.Session, p bench.Params) (bench.Params, bench.Result, error) {
 	what := fmt.Sprintf("%s of %s, %s", p.Test, p.Op, ui.Size(uint64(p.Size)))
+	if p.Window != 0 {
+		what += fmt.Sprintf(", window %d", p.Window)
+	}
 	if c.Duration == nil {
 		a.note("runs %s, %d times after %d", what, p.Iters, p.Warmup)
 		stop := ui.Progress(a.err, what, int64(p.Iters+p.Warmup), s.Done.Load)

@@ -144,7 +144,8 @@ func TestUntagged(t *testing.T) {
 func TestOpsAreTold(t *testing.T) {
 	got := execute(t, strings.Fields("perf rate --op write --links shm --iters 20")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "rate of write over shm, window 64")
+	require.Contains(t, got.stdout, "rate of write over shm  ")
+	require.Regexp(t, `│ +20 │ +64 │`, got.stdout)
 	require.Contains(t, got.stdout, "rate [M op/s]")
 	require.Regexp(t, `shm: 0 / [01], 20 on memory`, got.stdout)
 	got = execute(t, strings.Fields("perf lat --op read --links shm --iters 20 --csv")...)
@@ -171,7 +172,7 @@ func TestBothWays(t *testing.T) {
 	require.Regexp(t, `"iters":40,"window":16,"both":true,"bytes_per_s":\d`, got.stdout)
 	got = execute(t, strings.Fields("perf rate --links shm --both --iters 40")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Contains(t, got.stdout, "rate of tsend over shm, window 64, both ways")
+	require.Contains(t, got.stdout, "rate of tsend over shm, both ways")
 }
 
 func TestGoroutines(t *testing.T) {
@@ -186,7 +187,11 @@ func TestGoroutines(t *testing.T) {
 func TestIdle(t *testing.T) {
 	got := execute(t, strings.Fields("perf idle --links shm+tcp:lo --iters 3 --json")...)
 	require.Zero(t, got.code, got.stderr)
-	require.Regexp(t, `"size":8,"iters":3,"idle":\{"cpu_percent":[\d.]+,"wakeup_us":\{"p50":[\d.]+,"p99":[\d.]+,"mean":[\d.]+\}\},"rails"`, got.stdout)
+	require.Regexp(t, `"size":8,"iters":3,"idle":\{"cpu_percent":[\d.]+,"wakeup_us":\{"p50":[\d.]+,"p99":[\d.]+,"mean":[\d.]+\},"half_rtt_us":[\d.]+\},"rails"`, got.stdout)
+	var m struct{ Idle bench.Idle }
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &m))
+	require.Positive(t, m.Idle.WakeUp.P50)
+	require.Positive(t, m.Idle.HalfRTT)
 }
 
 func TestDuration(t *testing.T) {
@@ -242,6 +247,31 @@ func TestCSV(t *testing.T) {
 		require.Equal(t, []string{"shm", "64", "20"}, rows[2][2:5])
 		require.Regexp(t, `^shm: \d+ / \d+$`, rows[2][len(head)-1])
 	}
+}
+
+// Every size is measured with every window.
+func TestSizesAndWindows(t *testing.T) {
+	args := strings.Fields("perf rate --links shm --size 8,4K --window 1,64 --iters 20")
+	got := execute(t, append(args, "--json")...)
+	require.Zero(t, got.code, got.stderr)
+	var measured [][2]int
+	for _, m := range parse(t, got.stdout) {
+		require.Positive(t, m.Msgs)
+		measured = append(measured, [2]int{m.Size, m.Window})
+	}
+	require.Equal(t, [][2]int{{8, 1}, {8, 64}, {4096, 1}, {4096, 64}}, measured)
+
+	got = execute(t, append(args, "--csv")...)
+	require.Zero(t, got.code, got.stderr)
+	rows, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"test", "op", "links", "size", "iters", "window", "msgs_per_s", "rails"}, rows[0])
+	require.Len(t, rows, 5)
+	require.Equal(t, []string{"8", "20", "64"}, rows[2][3:6])
+
+	got = execute(t, args...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `4 KiB │ +20 │ +1 │ (.|\n)*4 KiB │ +20 │ +64 │`, got.stdout)
 }
 
 func TestTableOfSizes(t *testing.T) {

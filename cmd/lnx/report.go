@@ -119,9 +119,6 @@ func printTable(a *app, reports []report) error {
 // title says what all rows of a table have in common.
 func title(r report) string {
 	title := fmt.Sprintf("%s of %s over %s", r.Test, r.Op, r.link)
-	if r.Window != 0 {
-		title += fmt.Sprintf(", window %d", r.Window)
-	}
 	if r.Both {
 		title += ", both ways"
 	}
@@ -140,6 +137,9 @@ func title(r report) string {
 // cells are a row of the table, but for the rails.
 func cells(r report) []bench.Cell {
 	cells := []bench.Cell{{Head: "size", Text: ui.Size(uint64(r.Size))}, {Head: "iterations", Text: strconv.Itoa(r.Iters)}}
+	if r.Window != 0 {
+		cells = append(cells, bench.Cell{Head: "window", Text: strconv.Itoa(r.Window)})
+	}
 	if r.Kind != "" {
 		cells = append(cells, bench.Cell{Head: "kind", Text: r.Kind},
 			bench.Cell{Head: "posted", Text: strconv.Itoa(r.Posted)}, bench.Cell{Head: "unexpected", Text: strconv.Itoa(r.Unexpected)})

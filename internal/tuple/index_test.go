@@ -267,6 +267,9 @@ func TestHashSpreads(t *testing.T) {
 				f.insert(Slot(i), src, tag, i)
 			}
 			require.LessOrEqual(t, len(f.table.dir), 512, "some segments got too full")
+			for _, s := range f.table.dir {
+				require.True(t, s.over == nil, "a search goes through more than one segment")
+			}
 			far, longest := 0, 0
 			for i := range uint64(n) {
 				src, tag := pattern(i)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -139,6 +140,56 @@ func TestIndexGrows(t *testing.T) {
 	}
 	require.Zero(t, x.Len())
 	require.Zero(t, x.core.c.index.keys)
+}
+
+// However many receives wait, a match looks at none to which the hash of its key does not
+// lead: see oracle.Decoys; and of those few have one bucket.
+func TestIndexLooksAtFew(t *testing.T) {
+	for _, masks := range []int{1, 2, 8} {
+		t.Run(fmt.Sprintf("masks=%d", masks), func(t *testing.T) {
+			x := bare(t)
+			state := &x.core.c.index
+			for i := range state.seed { // the same hashes each time
+				set(&state.seed[i], uint64(i)*0x9e3779b97f4a7c15+1)
+			}
+			require.NoError(t, x.core.growTo(oracle.Decoys+1))
+			for i := range oracle.Decoys {
+				src, ignore := oracle.DecoyKey(i, masks)
+				x.Post(providers.Slot(i), src, oracle.DecoyTag(i), ignore)
+			}
+			require.EqualValues(t, 2*masks, state.nclasses)
+			require.Zero(t, state.rest_oldest)
+			require.Less(t, x.longestChain(), 12)
+			for i := range oracle.Decoys {
+				_, ignore := oracle.DecoyKey(i, masks)
+				set(&x.at(providers.Slot(i)).tag, oracle.ChangedTag(i)&^ignore)
+			}
+			for i := range 2000 {
+				src, ignore := oracle.DecoyKey(i, masks)
+				from, tag := oracle.Sought(i)
+				x.Post(oracle.Decoys, src, tag, ignore)
+				slot, ok := x.match(from, tag)
+				require.True(t, ok)
+				require.Equal(t, providers.Slot(oracle.Decoys), slot, "match %d", i)
+			}
+		})
+	}
+}
+
+// set sets a field of a C struct.
+func set[T ~uint64](field *T, v uint64) { *field = T(v) }
+
+// longestChain answers how many keys share a bucket at most.
+func (x index) longestChain() (longest int) {
+	state := &x.core.c.index
+	for _, link := range unsafe.Slice(state.buckets, state.mask+1+state.split) {
+		n := 0
+		for ; link != 0; link = x.at(providers.Slot(link - 1)).chain {
+			n++
+		}
+		longest = max(longest, n)
+	}
+	return longest
 }
 
 // BenchmarkIndex posts a receive and matches it, behind depth receives that do not

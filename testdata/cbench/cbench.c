@@ -7,6 +7,7 @@
  *   ./cbench lat --provider shm --size 8,4096 --iters 100000 --cpus 0,1
  *   ./cbench rate --provider lnx --domain lo --window 64
  *   ./cbench bw --provider shm --op write --size 4194304
+ *   ./cbench idle --provider 'tcp;ofi_rxm' --domain lo
  *   ./cbench match --provider 'tcp;ofi_rxm' --domain lo --kind tag --posted 0,1000
  *
  * Provider lnx gets FI_LNX_PROV_LINKS=shm+tcp unless the environment has another
@@ -41,13 +42,13 @@ struct list {
 
 static struct {
 	const char *test, *provider, *domain;
-	struct list sizes, posted, unexpected, kinds, cpus;
-	uint64_t iters, warmup, window, timeout; /* UINT64_MAX: by default */
+	struct list sizes, windows, posted, unexpected, kinds, cpus;
+	uint64_t iters, warmup, timeout; /* UINT64_MAX: by default */
 	enum kind_of_op op;
 	bool both;
-} opt = {.sizes = {1, {8}}, .kinds = {1, {KIND_EXACT}}, .iters = UINT64_MAX, .warmup = UINT64_MAX, .timeout = 60};
+} opt = {.sizes = {1, {8}}, .windows = {1, {0}}, .kinds = {1, {KIND_EXACT}}, .iters = UINT64_MAX, .warmup = UINT64_MAX, .timeout = 60};
 
-const char *const op_names[OPS] = {"tsend", "read", "write"};
+const char *const op_names[OPS] = {"tsend", "send", "read", "write", "fadd"};
 const char *const kind_names[KINDS] = {"exact", "tag", "source"};
 
 /* ---- command line ---- */
@@ -55,8 +56,8 @@ const char *const kind_names[KINDS] = {"exact", "tag", "source"};
 __attribute__((noreturn)) static void usage(const char *why, const char *what)
 {
 	fprintf(stderr, "cbench: %s %s\n"
-		"usage: cbench lat|rate|bw|match|reg --provider NAME [--domain NAME] [--op tsend|read|write] [--size BYTES,...]\n"
-		"       [--iters N] [--warmup N] [--window N] [--both] [--cpus LEAD,FOLLOW] [--timeout SECONDS]\n"
+		"usage: cbench lat|rate|bw|match|idle|reg --provider NAME [--domain NAME] [--op tsend|send|read|write|fadd]\n"
+		"       [--size BYTES,...] [--window N,...] [--iters N] [--warmup N] [--both] [--cpus LEAD,FOLLOW] [--timeout SECONDS]\n"
 		"       [--kind exact|tag|source,...] [--posted N,... | --unexpected N,...]\n",
 		why, what);
 	exit(2);
@@ -124,7 +125,7 @@ static void parse(int argc, char **argv)
 		case 's': opt.sizes = list_of(optarg, number_of); break;
 		case 'i': opt.iters = number_of(optarg); break;
 		case 'w': opt.warmup = number_of(optarg); break;
-		case 'n': opt.window = number_of(optarg); break;
+		case 'n': opt.windows = list_of(optarg, number_of); break;
 		case 'b': opt.both = true; break;
 		case 'k': opt.kinds = list_of(optarg, kind_of); break;
 		case 'o': opt.posted = list_of(optarg, number_of); break;
@@ -143,13 +144,18 @@ static void parse(int argc, char **argv)
 		usage("--cpus wants two numbers", "");
 	if (opt.op != OP_TSEND && !strcmp(opt.provider, "lnx"))
 		usage("C LNX 2.1 has tagged messages only, no", op_names[opt.op]);
-	if (opt.op != OP_TSEND && !strcmp(opt.test, "match"))
-		usage("match is done with tsend, not with", op_names[opt.op]);
+	if (opt.op != OP_TSEND && (!strcmp(opt.test, "match") || !strcmp(opt.test, "idle")))
+		usage("match and idle are done with tsend, not with", op_names[opt.op]);
+	if (opt.op == OP_FADD && !strcmp(opt.test, "bw"))
+		usage("bw is not done with", op_names[opt.op]);
 	if (opt.op != OP_WRITE && !strcmp(opt.test, "reg"))
 		usage("reg is done with write, not with", op_names[opt.op]);
-	for (size_t i = 0; i < opt.sizes.n && opt.op != OP_TSEND; i++)
+	for (size_t i = 0; i < opt.sizes.n && on_memory(opt.op); i++) {
 		if (!opt.sizes.at[i])
 			usage("--size is at least 1 for", op_names[opt.op]);
+		if (opt.op == OP_FADD && opt.sizes.at[i] != 8)
+			usage("--size is 8 for", op_names[opt.op]);
+	}
 	if (!opt.timeout)
 		usage("--timeout is at least 1", "");
 	for (size_t i = 0; i < MAX_LIST && !strcmp(opt.provider, "lnx"); i++)
@@ -164,7 +170,7 @@ static uint64_t clamp(uint64_t low, uint64_t n, uint64_t high)
 
 /* defaults are those of lnx perf, but that few messages will do where each has to
  * pass many receives. */
-static struct params defaults(size_t size, uint64_t depth)
+static struct params defaults(size_t size, uint64_t wanted, uint64_t depth)
 {
 	uint64_t bytes = size ? size : 1, window = 0;
 	struct params p = {.test = opt.test, .op = opt.op, .size = size, .both = opt.both};
@@ -180,6 +186,8 @@ static struct params defaults(size_t size, uint64_t depth)
 	} else if (!strcmp(opt.test, "bw")) {
 		p.iters = clamp(100, (1ULL << 32) / bytes, 100000);
 		window = 16;
+	} else if (!strcmp(opt.test, "idle")) {
+		p.iters = 200;
 	} else if (!strcmp(opt.test, "reg")) {
 		p.iters = 1000000;
 	} else {
@@ -188,7 +196,7 @@ static struct params defaults(size_t size, uint64_t depth)
 	if (opt.iters != UINT64_MAX)
 		p.iters = opt.iters;
 	p.warmup = opt.warmup != UINT64_MAX ? opt.warmup : p.iters / 10;
-	p.window = window && opt.window ? opt.window : window;
+	p.window = window && wanted ? wanted : window;
 	if (p.both && !window)
 		usage("--both is for rate and bw, not for", opt.test);
 	if (!p.iters)
@@ -274,8 +282,10 @@ static void run_one(const struct params *p)
 	alarm((unsigned)opt.timeout);
 	if (!strcmp(p->test, "reg"))
 		run_reg(p);
-	else if (p->op != OP_TSEND)
-		run_rma(p);
+	else if (!strcmp(p->test, "idle"))
+		run_idle(p);
+	else if (on_memory(p->op))
+		run_remote(p);
 	else if (!strcmp(p->test, "rate") || !strcmp(p->test, "bw"))
 		run_stream(p);
 	else
@@ -285,7 +295,7 @@ static void run_one(const struct params *p)
 static void run_depths(size_t size, enum kind kind, const struct list *depths, bool unexpected)
 {
 	for (size_t i = 0; i < depths->n; i++) {
-		struct params p = defaults(size, depths->at[i]);
+		struct params p = defaults(size, 0, depths->at[i]);
 
 		p.kind = kind;
 		*(unexpected ? &p.unexpected : &p.posted) = depths->at[i];
@@ -297,9 +307,11 @@ static void run_all(void)
 {
 	for (size_t s = 0; s < opt.sizes.n; s++) {
 		if (strcmp(opt.test, "match")) {
-			struct params p = defaults(opt.sizes.at[s], 0);
+			for (size_t w = 0; w < opt.windows.n; w++) {
+				struct params p = defaults(opt.sizes.at[s], opt.windows.at[w], 0);
 
-			run_one(&p);
+				run_one(&p);
+			}
 			continue;
 		}
 		for (size_t k = 0; k < opt.kinds.n; k++) {
@@ -316,7 +328,7 @@ static void both_ends(int socket, bool leads)
 	alarm((unsigned)opt.timeout);
 	if (opt.cpus.n)
 		pin(opt.cpus.at[leads ? 0 : 1]);
-	open_end(opt.provider, opt.domain, socket, leads, opt.op != OP_TSEND);
+	open_end(opt.provider, opt.domain, socket, leads, opt.op, !strcmp(opt.test, "idle"));
 	run_all();
 	ready();
 	if (leads)
@@ -333,7 +345,7 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	if (!opt.posted.n && !opt.unexpected.n)
 		opt.posted.n = 1; /* 0 */
-	defaults(8, 0); /* knows the test */
+	defaults(8, 0, 0); /* knows the test */
 	if (!strcmp(opt.provider, "lnx") && setenv("FI_LNX_PROV_LINKS", "shm+tcp", 0))
 		die("out of memory");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets))

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
@@ -19,11 +20,16 @@ enum kind { KIND_EXACT, KIND_TAG, KIND_SOURCE, KINDS };
 
 extern const char *const kind_names[KINDS];
 
-/* What the tests are done with: tagged messages, or operations on the other end's
- * memory. */
-enum kind_of_op { OP_TSEND, OP_READ, OP_WRITE, OPS };
+/* What the tests are done with: messages with tags or without, or operations on the
+ * other end's memory, of which the last adds one to a number and fetches what it was. */
+enum kind_of_op { OP_TSEND, OP_SEND, OP_READ, OP_WRITE, OP_FADD, OPS };
 
 extern const char *const op_names[OPS];
+
+static inline bool on_memory(enum kind_of_op op)
+{
+	return op >= OP_READ;
+}
 
 /* params say what is run, in the terms of lnx perf. */
 struct params {
@@ -63,6 +69,7 @@ struct op {
 
 struct end {
 	bool leads;
+	bool untagged; /* are the messages that are measured; all others have tags */
 	fi_addr_t peer;
 	uint64_t sent, received; /* messages, as struct fi_info has no statistics */
 	uint64_t started;        /* operations on memory */
@@ -71,9 +78,9 @@ struct end {
 
 extern struct end end;
 
-/* open_end opens an endpoint, with RMA if asked for, and introduces it to the other
- * end's, over the socket. */
-void open_end(const char *provider, const char *domain, int socket, bool leads, bool rma);
+/* open_end opens an endpoint for an operation, to wait_done with if asked for, and
+ * introduces it to the other end's, over the socket. */
+void open_end(const char *provider, const char *domain, int socket, bool leads, enum kind_of_op op, bool waits);
 void close_end(void);
 
 /* ready lets the leading end go on when the following one has come as far. */
@@ -93,12 +100,14 @@ void withdraw(void);
 /* reregister registers memory as the buffer of an operation, and ends that. */
 void reregister(void *memory, size_t len);
 
-/* start_rma reads or writes size bytes at an offset of the other end's memory. */
-void start_rma(struct op *op, bool write, size_t size, uint64_t offset);
+/* start_remote starts an operation on size bytes at an offset of the other end's memory. */
+void start_remote(struct op *op, enum kind_of_op kind, size_t size, uint64_t offset);
 
-/* read_done answers how many completions are in end.done, poll_done waits for some. */
+/* read_done answers how many completions are in end.done, poll_done polls for some,
+ * wait_done waits for some as the provider lets programs wait, for so many ms at most. */
 size_t read_done(void);
 size_t poll_done(void);
+size_t wait_done(int ms);
 
 void settle(struct op *op);
 
@@ -118,11 +127,23 @@ struct histogram *new_histogram(void);
 void record(struct histogram *h, uint64_t ns);
 uint64_t percentile(const struct histogram *h, double percent);
 
+/* ---- lat.c: messages there and back, which idle has, too ---- */
+
+/* ping_open posts the first receives of a run of so many round trips. */
+void ping_open(const struct params *p, uint64_t total);
+void ping_close(void);
+
+/* ping_lead makes n round trips, records them unless h is NULL, and answers how long
+ * they took; ping_answer answers message n, polling for it, or waiting. */
+uint64_t ping_lead(uint64_t first, uint64_t n, struct histogram *h);
+void ping_answer(uint64_t n, bool waits);
+
 /* ---- the tests; the leading end's answer is the JSON report's own part ---- */
 
 void run_lat(const struct params *p);
+void run_idle(const struct params *p);
 void run_stream(const struct params *p);
-void run_rma(const struct params *p);
+void run_remote(const struct params *p);
 void run_reg(const struct params *p);
 
 /* report prints the begin of a line of JSON, the test adds its figure, report_end

@@ -109,41 +109,58 @@ static void drive(void)
 	rest();
 }
 
+static bool has_tag(const struct op *op)
+{
+	return !end.untagged || (op->role != ROLE_SEND && op->role != ROLE_RECV);
+}
+
 void post(struct op *op, size_t size, fi_addr_t from, uint64_t tag, uint64_t ignore)
 {
+	bool tagged = has_tag(op);
 	ssize_t rc;
 
 	op->busy = true;
-	while ((rc = fi_trecv(ep, op->buf, size, NULL, from, tag, ignore, op)) == -FI_EAGAIN)
+	while ((rc = tagged ? fi_trecv(ep, op->buf, size, NULL, from, tag, ignore, op) :
+			      fi_recv(ep, op->buf, size, NULL, from, op)) == -FI_EAGAIN)
 		drive();
-	check(rc, "fi_trecv");
+	check(rc, tagged ? "fi_trecv" : "fi_recv");
 }
 
 void send_to_peer(struct op *op, size_t size, uint64_t tag)
 {
+	bool tagged = has_tag(op);
 	ssize_t rc;
 
 	op->busy = true;
-	while ((rc = fi_tsend(ep, op->buf, size, NULL, end.peer, tag, op)) == -FI_EAGAIN)
+	while ((rc = tagged ? fi_tsend(ep, op->buf, size, NULL, end.peer, tag, op) :
+			      fi_send(ep, op->buf, size, NULL, end.peer, op)) == -FI_EAGAIN)
 		drive();
-	check(rc, "fi_tsend");
+	check(rc, tagged ? "fi_tsend" : "fi_send");
 	end.sent++;
 }
 
-void start_rma(struct op *op, bool write, size_t size, uint64_t offset)
+static ssize_t remote(struct op *op, enum kind_of_op kind, size_t size, uint64_t addr)
+{
+	static const uint64_t one = 1;
+
+	switch (kind) {
+	case OP_WRITE:
+		return fi_write(ep, op->buf, size, NULL, end.peer, addr, far.key, op);
+	case OP_FADD:
+		return fi_fetch_atomic(ep, &one, 1, NULL, op->buf, NULL, end.peer, addr, far.key, FI_UINT64, FI_SUM, op);
+	default:
+		return fi_read(ep, op->buf, size, NULL, end.peer, addr, far.key, op);
+	}
+}
+
+void start_remote(struct op *op, enum kind_of_op kind, size_t size, uint64_t offset)
 {
 	ssize_t rc;
 
 	op->busy = true;
-	do {
-		if (write)
-			rc = fi_write(ep, op->buf, size, NULL, end.peer, far.base + offset, far.key, op);
-		else
-			rc = fi_read(ep, op->buf, size, NULL, end.peer, far.base + offset, far.key, op);
-		if (rc == -FI_EAGAIN)
-			drive();
-	} while (rc == -FI_EAGAIN);
-	check(rc, write ? "fi_write" : "fi_read");
+	while ((rc = remote(op, kind, size, far.base + offset)) == -FI_EAGAIN)
+		drive();
+	check(rc, op_names[kind]);
 	end.started++;
 }
 
@@ -156,15 +173,10 @@ static void failed(void)
 	    err.prov_errno, err.len, err.olen);
 }
 
-size_t read_done(void)
+static size_t take(ssize_t n, const struct fi_cq_tagged_entry *entries)
 {
-	struct fi_cq_tagged_entry entries[MAX_DONE];
-	ssize_t n = fi_cq_read(cq, entries, MAX_DONE);
-
-	if (n == -FI_EAGAIN) {
-		rest();
+	if (n == -FI_EAGAIN)
 		return 0;
-	}
 	if (n == -FI_EAVAIL)
 		failed();
 	check(n, "fi_cq_read");
@@ -178,6 +190,23 @@ size_t read_done(void)
 	}
 	idle = 0;
 	return (size_t)n;
+}
+
+size_t read_done(void)
+{
+	struct fi_cq_tagged_entry entries[MAX_DONE];
+	ssize_t n = fi_cq_read(cq, entries, MAX_DONE);
+
+	if (n == -FI_EAGAIN)
+		rest();
+	return take(n, entries);
+}
+
+size_t wait_done(int ms)
+{
+	struct fi_cq_tagged_entry entries[MAX_DONE];
+
+	return take(fi_cq_sread(cq, entries, MAX_DONE, NULL, ms), entries);
 }
 
 size_t poll_done(void)
@@ -290,19 +319,24 @@ static bool on_domain(const struct fi_info *info, const char *provider, const ch
 	return strstr(info->domain_attr->name, part);
 }
 
-static void open_endpoint(const char *provider, const char *wanted, bool rma)
+static void open_endpoint(const char *provider, const char *wanted, enum kind_of_op op, bool waits)
 {
 	struct fi_info *hints = fi_allocinfo(), *list, *info;
 	struct fi_av_attr av_attr = {.type = FI_AV_TABLE, .count = 1};
-	struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_TAGGED, .size = 65536};
+	struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_TAGGED, .size = 65536,
+				      .wait_obj = waits ? FI_WAIT_UNSPEC : FI_WAIT_NONE};
 
 	if (!hints)
 		die("fi_allocinfo: out of memory");
 	/* Without FI_SOURCE and FI_DIRECTED_RECV tcp;ofi_rxm does not tell C LNX
 	 * whose message it is, and no receive from a given peer would match. */
 	hints->caps = FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV;
-	if (rma)
+	if (op == OP_SEND)
+		hints->caps |= FI_MSG;
+	if (on_memory(op))
 		hints->caps |= FI_RMA;
+	if (op == OP_FADD)
+		hints->caps |= FI_ATOMIC;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -326,11 +360,12 @@ static void open_endpoint(const char *provider, const char *wanted, bool rma)
 	fi_freeinfo(hints);
 }
 
-void open_end(const char *provider, const char *wanted, int socket, bool leads, bool rma)
+void open_end(const char *provider, const char *wanted, int socket, bool leads, enum kind_of_op op, bool waits)
 {
 	end.leads = leads;
+	end.untagged = op == OP_SEND;
 	channel = socket;
-	open_endpoint(provider, wanted, rma);
+	open_endpoint(provider, wanted, op, waits);
 	meet();
 }
 

@@ -41,9 +41,9 @@ static void post_next(void)
 }
 
 /* listen waits for completions, and notes the next message. */
-static void listen(void)
+static void listen(bool waits)
 {
-	size_t n = poll_done();
+	size_t n = waits ? wait_done(1000) : poll_done();
 
 	for (size_t i = 0; i < n; i++) {
 		if (end.done[i]->role != ROLE_RECV)
@@ -55,10 +55,10 @@ static void listen(void)
 }
 
 /* hear waits for the next message and for the end of the send before it. */
-static void hear(void)
+static void hear(bool waits)
 {
 	while (!t.arrived || t.out->busy)
-		listen();
+		listen(waits);
 	t.arrived = false;
 }
 
@@ -67,9 +67,8 @@ static void say(uint64_t n)
 	send_to_peer(t.out, t.p->size, t.mine | number(n));
 }
 
-/* lead makes n round trips, records them unless h is NULL, and answers how long they
- * took. Everything but the send happens while the message is under way. */
-static uint64_t lead(uint64_t first, uint64_t n, struct histogram *h)
+/* Everything but the send happens while the message is under way. */
+uint64_t ping_lead(uint64_t first, uint64_t n, struct histogram *h)
 {
 	uint64_t start = now_ns(), last = start, now;
 
@@ -82,7 +81,7 @@ static uint64_t lead(uint64_t first, uint64_t n, struct histogram *h)
 			post_next();
 		}
 		last = now;
-		hear();
+		hear(false);
 	}
 	now = now_ns();
 	if (n && h)
@@ -92,14 +91,11 @@ static uint64_t lead(uint64_t first, uint64_t n, struct histogram *h)
 	return now - start;
 }
 
-static void follow(void)
+void ping_answer(uint64_t n, bool waits)
 {
-	for (uint64_t i = 0; i < t.total; i++) {
-		hear();
-		say(i);
-		post_next();
-	}
-	settle(t.out);
+	hear(waits);
+	say(n);
+	post_next();
 }
 
 /* ---- what does not match ---- */
@@ -117,7 +113,7 @@ static void send_decoys(uint64_t n)
 	for (uint64_t i = 0; i < n; i++) {
 		send_to_peer(op, 0, t.mine | TAG_DECOY | number(i));
 		while (op->busy)
-			listen(); /* the first measured message may come already */
+			listen(false); /* the first measured message may come already */
 	}
 	free_ops(op);
 }
@@ -128,14 +124,44 @@ static void await_decoys(uint64_t n)
 		settle(&t.decoys[i]);
 }
 
+/* ---- the run ---- */
+
+void ping_open(const struct params *p, uint64_t total)
+{
+	t.p = p;
+	t.total = total;
+	t.mine = end.leads ? TAG_LEAD : TAG_FOLLOW;
+	t.theirs = end.leads ? TAG_FOLLOW : TAG_LEAD;
+	t.from = p->kind == KIND_SOURCE ? FI_ADDR_UNSPEC : end.peer;
+	t.ignore = p->kind == KIND_TAG ? IGNORED : 0;
+	t.out = new_ops(1, p->size, ROLE_SEND);
+	t.in = new_ops(2, p->size, ROLE_RECV);
+	t.decoys = new_ops(p->posted + p->unexpected, 0, ROLE_DECOY);
+	t.posted = 0;
+	post_decoys(p->posted);
+	post_next();
+	post_next();
+}
+
+void ping_close(void)
+{
+	settle(t.out);
+	post_decoys(t.p->unexpected);
+	send_decoys(t.p->posted);
+	await_decoys(t.p->posted + t.p->unexpected);
+	free_ops(t.out);
+	free_ops(t.in);
+	free_ops(t.decoys);
+}
+
 static void measure(void)
 {
 	struct histogram *h = new_histogram();
 	uint64_t sent, received, took;
 
-	lead(0, t.total - t.p->iters, NULL);
+	ping_lead(0, t.total - t.p->iters, NULL);
 	sent = end.sent, received = end.received;
-	took = lead(t.total - t.p->iters, t.p->iters, h);
+	took = ping_lead(t.total - t.p->iters, t.p->iters, h);
 	report_begin(t.p);
 	report_times("half_rtt_us", h, took, t.p->iters, 2);
 	report_end(end.sent - sent, end.received - received, 0);
@@ -144,32 +170,13 @@ static void measure(void)
 
 void run_lat(const struct params *p)
 {
-	uint64_t decoys = p->posted ? p->posted : p->unexpected;
-
-	t.p = p;
 	/* One more round trip tells that all unexpected messages have arrived. */
-	t.total = (p->unexpected ? 1 : 0) + p->warmup + p->iters;
-	t.mine = end.leads ? TAG_LEAD : TAG_FOLLOW;
-	t.theirs = end.leads ? TAG_FOLLOW : TAG_LEAD;
-	t.from = p->kind == KIND_SOURCE ? FI_ADDR_UNSPEC : end.peer;
-	t.ignore = p->kind == KIND_TAG ? IGNORED : 0;
-	t.out = new_ops(1, p->size, ROLE_SEND);
-	t.in = new_ops(2, p->size, ROLE_RECV);
-	t.decoys = new_ops(decoys, 0, ROLE_DECOY);
-	t.posted = 0;
-	post_decoys(p->posted);
-	post_next();
-	post_next();
+	ping_open(p, (p->unexpected ? 1 : 0) + p->warmup + p->iters);
 	ready();
 	send_decoys(p->unexpected);
 	if (end.leads)
 		measure();
-	else
-		follow();
-	post_decoys(p->unexpected);
-	send_decoys(p->posted);
-	await_decoys(decoys);
-	free_ops(t.out);
-	free_ops(t.in);
-	free_ops(t.decoys);
+	for (uint64_t i = 0; i < t.total && !end.leads; i++)
+		ping_answer(i, false);
+	ping_close();
 }

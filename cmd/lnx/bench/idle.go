@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,8 +21,18 @@ func init() {
 	})
 }
 
-// idleFor is how long an end is idle for its processor time to be measured.
-const idleFor = time.Second
+// idleFor is how long an end is idle for its processor time to be measured: longest,
+// and for each message that is to wake the other end, where those are few.
+const (
+	idleFor     = time.Second
+	idleForEach = 10 * time.Millisecond
+)
+
+// polling is the test before this one, which tells what a round trip takes that wakes
+// nobody.
+func polling(p Params) Params {
+	return Params{Test: "lat", Op: p.Op, Size: p.Size, Iters: 1000, Warmup: 100, Verify: p.Verify}
+}
 
 // Pauses between the messages that wake the other end, which by then sleeps as deeply
 // as it will. They differ, so as not to be in step with its sleep.
@@ -34,29 +45,33 @@ const (
 type Idle struct {
 	// CPUPercent is the processor time of the whole process, of one processor.
 	CPUPercent float64 `json:"cpu_percent"`
-	// WakeUp is the time from a send until the other end has returned from its
-	// wait, in microseconds.
+	// WakeUp is the time from a send to an end that sleeps until its answer is
+	// here, in microseconds: the way there, the wake-up, and the way back.
 	WakeUp Spread `json:"wakeup_us"`
+	// HalfRTT is half a round trip while both ends poll, the median, in
+	// microseconds: about what either way has in WakeUp.
+	HalfRTT float64 `json:"half_rtt_us"`
 }
 
 func leadIdle(e *End, p Params) (Result, error) {
+	polled, err := leadLat(e, polling(p))
+	if err != nil {
+		return Result{}, err
+	}
 	t := newPingPong(e, p, tagLead, tagFollow)
 	if err := t.begin(); err != nil {
 		return Result{}, err
 	}
-	// The answers' own way is measured while both ends poll.
-	polled := newTimes(2)
-	if _, err := t.lead(0, p.Warmup, polled.Histogram); err != nil {
+	if _, err := t.lead(0, p.Warmup, nil); err != nil {
 		return Result{}, err
 	}
-	halfRTT := time.Duration(polled.ValueAtQuantile(50) / 2)
-	cpu, err := e.idleCPU()
+	cpu, err := e.idleCPU(min(idleFor, time.Duration(p.Iters)*idleForEach))
 	if err != nil {
 		return Result{}, err
 	}
 	e.mark()
 	start := time.Now()
-	times := newTimes(1)
+	woken := newTimes(1)
 	for i := range p.Iters {
 		if err := e.pause(pauseBefore(i)); err != nil {
 			return Result{}, err
@@ -65,28 +80,29 @@ func leadIdle(e *End, p Params) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		if err := record(times.Histogram, max(0, took-halfRTT)); err != nil {
+		if err := record(woken.Histogram, took); err != nil {
 			return Result{}, err
 		}
 	}
-	return idleResult(time.Since(start), cpu, times, e.railCounts()), nil
+	return idleResult(time.Since(start), cpu, woken, polled.Times, e.railCounts()), nil
 }
 
-func idleResult(took time.Duration, cpu float64, times *Times, rails []RailCount) Result {
-	v := Idle{CPUPercent: math.Round(cpu*100) / 100, WakeUp: times.spread()}
+func idleResult(took time.Duration, cpu float64, woken, polled *Times, rails []RailCount) Result {
+	v := Idle{CPUPercent: math.Round(cpu*100) / 100, WakeUp: woken.spread(), HalfRTT: polled.spread().P50}
 	return Result{
-		Key: "idle", Value: v, Rails: rails, Took: took, Times: times,
-		Cells: append([]Cell{{"idle CPU [%]", fmt.Sprintf("%.2f", v.CPUPercent)}}, v.WakeUp.cells("wake-up ")...),
+		Key: "idle", Value: v, Rails: rails, Took: took, Times: woken,
+		Cells: slices.Concat([]Cell{{"idle CPU [%]", fmt.Sprintf("%.2f", v.CPUPercent)}}, v.WakeUp.cells("wake-up "),
+			[]Cell{{"polling half RTT [us]", fmt.Sprintf("%.3f", v.HalfRTT)}}),
 	}
 }
 
-// followIdle waits for messages, but polls during the warm-up.
+// followIdle waits for messages, but polls during the warm-up and before it.
 func followIdle(e *End, p Params) error {
-	t := newPingPong(e, p, tagFollow, tagLead)
-	if err := t.begin(); err != nil {
+	if err := followLat(e, polling(p)); err != nil {
 		return err
 	}
-	if err := e.Ready(); err != nil {
+	t := newPingPong(e, p, tagFollow, tagLead)
+	if err := t.begin(); err != nil {
 		return err
 	}
 	for i := range p.total() {
@@ -138,14 +154,14 @@ func (e *End) pause(d time.Duration) error {
 	return err
 }
 
-// idleCPU answers the processor time while an end is idle, in percent.
-func (e *End) idleCPU() (float64, error) {
+// idleCPU answers the processor time while an end is idle for so long, in percent.
+func (e *End) idleCPU(d time.Duration) (float64, error) {
 	before, err := cpuTime()
 	if err != nil {
 		return 0, err
 	}
 	start := time.Now()
-	if err := e.pause(idleFor); err != nil {
+	if err := e.pause(d); err != nil {
 		return 0, err
 	}
 	took := time.Since(start)

@@ -77,12 +77,14 @@ func TestFailuresStandInTheirRows(t *testing.T) {
 		Row{Name: "b", Ours: at("1_1"), Base: []Figure{at("fail")}},
 		Row{Name: "c", Ours: Figure{Command: Command{Args: "5_6"}, Where: "kind=none", Key: "v"}},
 		Row{Name: "d", Ours: Figure{Command: Command{Args: "5_6"}, Where: "kind=other", Key: "kind"}},
-		Row{Name: "e", Ours: at("1_2")})
+		Row{Name: "e", Ours: at("1_2")},
+		Row{Name: "f", Ours: at("1_2"), Base: []Figure{at("3_0")}})
 	require.Contains(t, got[0].Failed, "exit status 3: it broke")
 	require.Contains(t, got[1].Failed, "it broke")
 	require.Contains(t, got[2].Failed, "no line with kind=none")
 	require.Contains(t, got[3].Failed, "no number kind")
 	require.Empty(t, got[4].Failed)
+	require.Contains(t, got[5].Failed, "cbench 3_0 measured 0")
 	require.Equal(t, []float64{1, 2}, got[4].Ours)
 }
 
@@ -93,7 +95,7 @@ func TestEnvironmentOfLibfabricIsLeftOut(t *testing.T) {
 }
 
 func TestEveryCommandRunsOnce(t *testing.T) {
-	commands := commandsOf(Rows(Depth))
+	commands := commandsOf(Rows(Depths))
 	seen := map[Command]bool{}
 	for _, c := range commands {
 		require.False(t, seen[c], "%v", c)
@@ -115,7 +117,7 @@ func TestMeasureEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	measured := make(chan error, 1)
 	go func() {
-		_, err := Measure(ctx, Rows(Depth)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
+		_, err := Measure(ctx, Rows(Depths)[:1], Options{Lnx: program, Cbench: program, Rounds: 1, Tell: func(string) {}})
 		measured <- err
 	}()
 	line, err := bufio.NewReader(started).ReadString('\n')

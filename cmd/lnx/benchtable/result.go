@@ -79,6 +79,9 @@ func (b *bench) compare(row Row, r *Result) error {
 	if r.Base != nil {
 		ratios = make([]float64, len(r.Ours))
 		for i := range ratios {
+			if r.Base[i] == 0 {
+				return errors.New(r.BaseCommand + " measured 0: there is no ratio to it")
+			}
 			ratios[i] = r.Ours[i] / r.Base[i]
 		}
 	}

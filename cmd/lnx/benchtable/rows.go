@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golnx/cmd/lnx/ui"
 )
 
 // Row is one comparison.
@@ -34,22 +36,30 @@ type Command struct {
 	Program string
 	// Args are separated by spaces.
 	Args string
-	// Iters is the number of messages or round trips.
+	// Iters is the number of messages or round trips; 0 leaves it to the program,
+	// for which it depends on the size.
 	Iters int
 	// Rails asks for a network namespace with this many interfaces besides lo,
 	// rail1, rail2 and so on.
 	Rails int
+	// Unpinned leaves the ends on any processor: goroutines are not to be placed.
+	Unpinned bool
 }
 
-const halfRTT = "half_rtt_us.p50"
-
-// lat is the half round trip of a run.
-func lat(c Command) Figure { return Figure{Command: c, Key: halfRTT} }
-
-// single is how long one operation of a run takes.
+// The figures that tests print: half a round trip, how long one operation takes, and
+// how many messages, operations and bytes there are in a second.
+func lat(c Command) Figure    { return Figure{Command: c, Key: "half_rtt_us.p50"} }
 func single(c Command) Figure { return Figure{Command: c, Key: "op_us.p50"} }
+func rate(c Command) Figure   { return Figure{Command: c, Key: "msgs_per_s"} }
+func ops(c Command) Figure    { return Figure{Command: c, Key: "ops_per_s"} }
+func bw(c Command) Figure     { return Figure{Command: c, Key: "bytes_per_s"} }
+func reg(c Command) Figure    { return Figure{Command: c, Key: "reg_ns"} }
 
-func rate(c Command) Figure { return Figure{Command: c, Key: "msgs_per_s"} }
+// at is the figure of one line of several.
+func (f Figure) at(where string, values ...any) Figure {
+	f.Where = fmt.Sprintf(where, values...)
+	return f
+}
 
 // ours and the others are the runs: the test and its arguments, and how long.
 func ours(links, test string, iters int) Command {
@@ -68,14 +78,28 @@ func cTCP(test string, iters int) Command {
 	return Command{Program: "cbench", Args: "--provider tcp;ofi_rxm --domain lo " + test, Iters: iters}
 }
 
-// Depth is how many receives are many in the rows about matching.
-const Depth = 100_000
+// beside is a C program to compare with, by its name in those of rows.
+type beside struct {
+	name string
+	run  func(test string, iters int) Command
+}
 
-// Rows are what is compared, in order; depth is Depth, or fewer for a quick look.
-func Rows(depth int) []Row {
-	const link = "shm+tcp:lo"
-	small, smallLNX, smallShm := ours(link, "lat", 500_000), cLNX("lat", 500_000), cShm("lat", 500_000)
-	return slices.Concat([]Row{
+// both has two rails, as C LNX in the rows beside it.
+const both = "shm+tcp:lo"
+
+// Depths are how many receives or messages wait in the rows about matching.
+var Depths = []int{10, 100, 1000, 10_000, 100_000}
+
+// Rows are what is compared, in order; depths are Depths, or others for a quick look.
+func Rows(depths []int) []Row {
+	return slices.Concat(goals(), sizes(), streams(), memory(), matching(depths), goroutines(), rails(), idle())
+}
+
+// goals are most rows that have one.
+func goals() []Row {
+	const large = "lat --size 4194304"
+	small, smallLNX, smallShm := ours(both, "lat", 500_000), cLNX("lat", 500_000), cShm("lat", 500_000)
+	return []Row{
 		{"half RTT 8 B, shm+tcp:lo / C LNX", "us", lat(small), []Figure{lat(smallLNX)}, 0.6, false},
 		{"half RTT 8 B, shm+tcp:lo / C shm", "us", lat(small), []Figure{lat(smallShm)}, 1.7, false},
 		{
@@ -84,113 +108,213 @@ func Rows(depth int) []Row {
 		},
 		{
 			"rate 8 B window 64, shm+tcp:lo / C LNX", "msg/s",
-			rate(ours(link, "rate", 3_000_000)), []Figure{rate(cLNX("rate", 3_000_000))}, 1, true,
+			rate(ours(both, "rate", 3_000_000)), []Figure{rate(cLNX("rate", 3_000_000))}, 1, true,
 		},
 		{
 			"rate 8 B window 64, 32 in a call, shm+tcp:lo / C LNX", "msg/s",
-			rate(ours(link, "rate --batch 32", 3_000_000)), []Figure{rate(cLNX("rate", 3_000_000))}, 1.5, true,
+			rate(ours(both, "rate --batch 32", 3_000_000)), []Figure{rate(cLNX("rate", 3_000_000))}, 1.5, true,
 		},
 		{
 			"half RTT 4 MiB, shm+tcp:lo / better of C LNX, C shm", "us",
-			lat(ours(link, "lat --size 4194304", 1500)),
-			[]Figure{lat(cLNX("lat --size 4194304", 1500)), lat(cShm("lat --size 4194304", 1500))}, 1.03, false,
+			lat(ours(both, large, 1500)), []Figure{lat(cLNX(large, 1500)), lat(cShm(large, 1500))}, 1.03, false,
 		},
-	}, memory(), matching(link, depth), many(), idle())
+	}
 }
 
-// memory compares reads and writes of the other end's memory.
-func memory() (rows []Row) {
-	const large = "--size 4194304 --window 8"
-	const registering = "reg --op write --size 4096"
-	reg := func(c Command) Figure { return Figure{Command: c, Key: "reg_ns"} }
-	bw := func(c Command) Figure { return Figure{Command: c, Key: "bytes_per_s"} }
-	for _, l := range []struct {
-		links, name  string
-		base         func(test string, iters int) Command
-		single, many int
-	}{
-		{"shm", "C shm", cShm, 200_000, 2000},
-		{"tcp:lo", "C tcp;ofi_rxm:lo", cTCP, 40_000, 1000},
-	} {
-		for _, op := range []string{"write", "read"} {
-			test := fmt.Sprintf("bw --op %s %s", op, large)
+// sizes compares half round trips of other sizes.
+func sizes() (rows []Row) {
+	const test = "lat --size 0,64,1024,4096,65536,1048576"
+	for _, size := range []uint64{0, 64, 1 << 10, 4 << 10, 64 << 10, 1 << 20} {
+		for _, c := range []beside{{"C LNX", cLNX}, {"C shm", cShm}} {
 			rows = append(rows, Row{
-				fmt.Sprintf("bandwidth of %s 4 MiB, %s / %s", op, l.links, l.name), "B/s",
-				bw(ours(l.links, test, l.many)), []Figure{bw(l.base(test, l.many))}, 0.97, true,
+				fmt.Sprintf("half RTT %s, %s / %s", ui.Size(size), both, c.name), "us",
+				lat(ours(both, test, 0)).at("size=%d", size), []Figure{lat(c.run(test, 0)).at("size=%d", size)}, 0, false,
 			})
 		}
-		rows = append(rows,
-			Row{
-				fmt.Sprintf("half RTT of write 8 B, %s / %s", l.links, l.name), "us",
-				lat(ours(l.links, "lat --op write", l.single)), []Figure{lat(l.base("lat --op write", l.single))}, 0, false,
-			},
-			Row{
-				fmt.Sprintf("read 8 B, %s / %s", l.links, l.name), "us",
-				single(ours(l.links, "lat --op read", l.single)), []Figure{single(l.base("lat --op read", l.single))}, 0, false,
-			},
-			Row{
-				fmt.Sprintf("cache hit / fi_mr_reg and fi_close of 4 KiB, %s", l.name), "ns",
-				reg(ours(l.links, registering, 1_000_000)), []Figure{reg(l.base(registering, 100_000))}, 0, false,
-			})
-	}
-	return append(rows, Row{"cache hit among 1024 entries", "ns", reg(ours("shm", registering, 1_000_000)), nil, 100, false})
-}
-
-// matching compares waiting for one message among many with waiting for one alone.
-func matching(link string, depth int) []Row {
-	const few = "--posted 1000"
-	c := ours(link, fmt.Sprintf("match --posted 0,%d --unexpected %d", depth, depth), 200_000)
-	at := func(kind string, posted, unexpected int) Figure {
-		return Figure{c, fmt.Sprintf("kind=%s,posted=%d,unexpected=%d", kind, posted, unexpected), halfRTT}
-	}
-	rows := []Row{{
-		"half RTT 8 B with 1000 posted, shm+tcp:lo / C LNX", "us",
-		lat(ours(link, "match --kind exact "+few, 200_000)), []Figure{lat(cLNX("match "+few, 40_000))}, 0, false,
-	}}
-	for _, kind := range []string{"exact", "tag", "source"} {
-		none := []Figure{at(kind, 0, 0)}
-		rows = append(rows,
-			Row{fmt.Sprintf("half RTT 8 B with %d posted / with none, %s", depth, kind), "us", at(kind, depth, 0), none, 1.3, false},
-			Row{fmt.Sprintf("half RTT 8 B with %d unexpected / with none, %s", depth, kind), "us", at(kind, 0, depth), none, 0, false})
 	}
 	return rows
 }
 
-// many compares a busy rail that has many idle ones beside it with the same alone.
-func many() []Row {
-	const n = 14
-	var rails []string
-	for i := range n {
-		rails = append(rails, fmt.Sprintf("rail%d", i+1))
+// streams compares message rates and bandwidths of tagged messages.
+func streams() (rows []Row) {
+	for _, r := range []struct {
+		what, test string
+		sizes      []uint64
+	}{
+		{"window 64", "rate --size 64,1024,4096", []uint64{64, 1 << 10, 4 << 10}},
+		{"window 64 both ways", "rate --both --size 8,1024", []uint64{8, 1 << 10}},
+		{"window 1", "rate --window 1 --size 8", []uint64{8}},
+	} {
+		for _, size := range r.sizes {
+			rows = append(rows, Row{
+				fmt.Sprintf("rate %s %s, %s / C LNX", ui.Size(size), r.what, both), "msg/s",
+				rate(ours(both, r.test, 0)).at("size=%d", size), []Figure{rate(cLNX(r.test, 0)).at("size=%d", size)}, 0, true,
+			})
+		}
 	}
-	others := strings.Join(rails, ",")
-	among := func(links string, iters int) Figure {
-		c := ours(links, "lat", iters)
-		c.Rails = n
-		return lat(c)
+	const test = "bw --window 8 --size 65536,1048576,4194304"
+	for _, size := range []uint64{64 << 10, 1 << 20, 4 << 20} {
+		for _, c := range []beside{{"C LNX", cLNX}, {"C shm", cShm}} {
+			rows = append(rows, Row{
+				fmt.Sprintf("bandwidth %s window 8, %s / %s", ui.Size(size), both, c.name), "B/s",
+				bw(ours(both, test, 0)).at("size=%d", size), []Figure{bw(c.run(test, 0)).at("size=%d", size)}, 0, true,
+			})
+		}
 	}
-	return []Row{
-		{
-			"half RTT 8 B, shm with 14 idle tcp rails / shm alone", "us",
-			among("shm+tcp:"+others, 500_000), []Figure{among("shm", 500_000)}, 1.2, false,
-		},
-		{
-			"half RTT 8 B, tcp:lo with 14 idle tcp rails / alone", "us",
-			among("tcp:lo,"+others, 40_000), []Figure{among("tcp:lo", 40_000)}, 1.2, false,
-		},
-	}
+	return rows
 }
 
-// idle is what waiting costs.
+// memory compares reads, writes and additions in the other end's memory, and untagged
+// messages, with each kind of rail alone: C LNX has none of them.
+func memory() (rows []Row) {
+	const registering = "reg --op write --size 4096"
+	for _, l := range []struct {
+		links string
+		beside
+		single, small, large int // iterations of lat, rate and bw
+	}{
+		{"shm", beside{"C shm", cShm}, 200_000, 1_000_000, 2000},
+		{"tcp:lo", beside{"C tcp;ofi_rxm:lo", cTCP}, 40_000, 100_000, 1000},
+	} {
+		for _, r := range []struct {
+			what, unit, test string
+			iters            int
+			figure           func(Command) Figure
+			goal             float64
+			more             bool
+		}{
+			{"bandwidth of write 4 MiB", "B/s", "bw --op write --size 4194304 --window 8", l.large, bw, 0.97, true},
+			{"bandwidth of read 4 MiB", "B/s", "bw --op read --size 4194304 --window 8", l.large, bw, 0.97, true},
+			{"half RTT of write 8 B", "us", "lat --op write", l.single, lat, 0, false},
+			{"read 8 B", "us", "lat --op read", l.single, single, 0, false},
+			{"fadd 8 B", "us", "lat --op fadd", l.single, single, 0, false},
+			{"rate of fadd 8 B window 64", "op/s", "rate --op fadd", l.small, ops, 0, true},
+			{"half RTT of send 8 B", "us", "lat --op send", l.single, lat, 0, false},
+			{"rate of send 8 B window 64", "msg/s", "rate --op send", l.small, rate, 0, true},
+		} {
+			rows = append(rows, Row{
+				fmt.Sprintf("%s, %s / %s", r.what, l.links, l.name), r.unit,
+				r.figure(ours(l.links, r.test, r.iters)), []Figure{r.figure(l.run(r.test, r.iters))}, r.goal, r.more,
+			})
+		}
+		rows = append(rows, Row{
+			fmt.Sprintf("cache hit / fi_mr_reg and fi_close of 4 KiB, %s", l.name), "ns",
+			reg(ours(l.links, registering, 1_000_000)), []Figure{reg(l.run(registering, 100_000))}, 0, false,
+		})
+	}
+	return append(rows, Row{"cache hit among 1024 entries", "ns", reg(ours("shm", registering, 1_000_000)), nil, 100, false})
+}
+
+// lnxDepth is the greatest depth in the rows beside C LNX, which walks through all that
+// wait, and crashes with more than 65,535 of them.
+const lnxDepth = 10_000
+
+// matching compares waiting for one message among many with waiting for one alone, and
+// with waiting among as many in C LNX.
+func matching(depths []int) (rows []Row) {
+	list := func(depths []int) string { return strings.ReplaceAll(strings.Trim(fmt.Sprint(depths), "[]"), " ", ",") }
+	shallow := slices.DeleteFunc(slices.Clone(depths), func(n int) bool { return n > lnxDepth })
+	waiting := lat(ours(both, fmt.Sprintf("match --posted 0,%s --unexpected %[1]s", list(depths)), 0))
+	c := lat(cLNX(fmt.Sprintf("match --kind exact,tag,source --posted %s --unexpected %[1]s", list(shallow)), 0))
+	for _, depth := range depths {
+		for _, kind := range []string{"exact", "tag", "source"} {
+			none := waiting.at("kind=%s,posted=0,unexpected=0", kind)
+			for _, w := range []struct {
+				what, where string
+				goal        float64 // at the greatest depth
+			}{
+				{"posted", fmt.Sprintf("kind=%s,posted=%d,unexpected=0", kind, depth), 1.3},
+				{"unexpected", fmt.Sprintf("kind=%s,posted=0,unexpected=%d", kind, depth), 0},
+			} {
+				name := fmt.Sprintf("half RTT 8 B with %d %s", depth, w.what)
+				if depth < slices.Max(depths) {
+					w.goal = 0
+				}
+				rows = append(rows, Row{name + " / with none, " + kind, "us", waiting.at("%s", w.where), []Figure{none}, w.goal, false})
+				if depth <= lnxDepth {
+					rows = append(rows, Row{name + ", " + both + " / C LNX, " + kind, "us", waiting.at("%s", w.where), []Figure{c.at("%s", w.where)}, 0, false})
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// goroutines compares many of them with one, and that one with a loop that polls.
+func goroutines() (rows []Row) {
+	for _, r := range []struct {
+		what, unit, test string
+		polls            Command
+		iters            int
+		figure           func(Command) Figure
+		more             bool
+	}{
+		{"half RTT 8 B", "us", "lat", ours(both, "lat", 500_000), 100_000, lat, false},
+		{"rate 8 B window 64", "msg/s", "rate", ours(both, "rate", 3_000_000), 300_000, rate, true},
+	} {
+		some := func(n int) Figure {
+			c := ours(both, fmt.Sprintf("%s --goroutines %d", r.test, n), r.iters)
+			c.Unpinned = true
+			return r.figure(c)
+		}
+		rows = append(rows,
+			Row{r.what + ", 1 blocking goroutine / polling, " + both, r.unit, some(1), []Figure{r.figure(r.polls)}, 0, r.more},
+			Row{r.what + ", 8 blocking goroutines / 1, " + both, r.unit, some(8), []Figure{some(1)}, 0, r.more},
+			Row{r.what + ", 64 blocking goroutines / 1, " + both, r.unit, some(64), []Figure{some(1)}, 0, r.more})
+	}
+	return rows
+}
+
+// rails compares a busy rail that has idle ones beside it with the same alone.
+func rails() (rows []Row) {
+	const most = 14
+	others := func(n int) string {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("rail%d", i+1))
+		}
+		return strings.Join(names, ",")
+	}
+	among := func(links string, iters int) Figure {
+		c := ours(links, "lat", iters)
+		c.Rails = most
+		return lat(c)
+	}
+	for _, r := range []struct {
+		busy, more string // the busy rail, and what joins others to it
+		iters      int
+	}{{"shm", "+tcp:", 500_000}, {"tcp:lo", ",", 40_000}} {
+		alone := []Figure{among(r.busy, r.iters)}
+		rows = append(rows,
+			Row{"half RTT 8 B, " + r.busy + " with 1 idle tcp rail / alone", "us", among(r.busy+r.more+others(1), r.iters), alone, 0, false},
+			Row{"half RTT 8 B, " + r.busy + " with 14 idle tcp rails / alone", "us", among(r.busy+r.more+others(most), r.iters), alone, 1.2, false})
+	}
+	return rows
+}
+
+// idle is what waiting costs, and beside C, where shm looks for messages all the time.
 func idle() (rows []Row) {
+	const iters = 100
+	cpu := func(c Command) Figure { return Figure{Command: c, Key: "idle.cpu_percent"} }
+	wake := func(c Command) Figure { return Figure{Command: c, Key: "idle.wakeup_us.p50"} }
 	for _, l := range []struct {
 		links  string
 		wakeUp float64
-	}{{"tcp:lo", 100}, {"shm", 200}, {"shm+tcp:lo", 200}} {
-		c := ours(l.links, "idle", 100)
+		bases  []beside
+	}{
+		{"tcp:lo", 100, []beside{{"C tcp;ofi_rxm:lo", cTCP}}},
+		{"shm", 200, []beside{{"C shm", cShm}}},
+		{both, 200, nil},
+	} {
+		c := ours(l.links, "idle", iters)
 		rows = append(rows,
-			Row{"idle CPU, " + l.links, "%", Figure{c, "", "idle.cpu_percent"}, nil, 2, false},
-			Row{"wake-up p50, " + l.links, "us", Figure{c, "", "idle.wakeup_us.p50"}, nil, l.wakeUp, false})
+			Row{"idle CPU, " + l.links, "%", cpu(c), nil, 2, false},
+			Row{"wake-up p50, " + l.links, "us", wake(c), nil, l.wakeUp, false})
+		for _, b := range l.bases {
+			rows = append(rows,
+				Row{"idle CPU, " + l.links + " / " + b.name, "%", cpu(c), []Figure{cpu(b.run("idle", iters))}, 0, false},
+				Row{"wake-up p50, " + l.links + " / " + b.name, "us", wake(c), []Figure{wake(b.run("idle", iters))}, 0, false})
+		}
 	}
 	return rows
 }

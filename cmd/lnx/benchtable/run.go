@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -33,8 +35,10 @@ const (
 	commandLimit = 2 * time.Minute
 	// commandGrace is how long a run that is told to end may put things away.
 	commandGrace = 10 * time.Second
-	// quickIters are the iterations of a quick run.
-	quickIters = 10
+	// quickIters are the iterations of a quick run, quickAtOnce how many of its
+	// commands run at the same time.
+	quickIters  = 10
+	quickAtOnce = 4
 )
 
 // SkipError says why a row cannot be measured on this machine.
@@ -45,23 +49,21 @@ func (e *SkipError) Error() string { return e.Reason }
 // Measure runs every command of the rows once a round, in turn, and answers the
 // figures. What cannot be measured, or fails, stands in its row.
 func Measure(ctx context.Context, rows []Row, o Options) ([]Result, error) {
-	b := &bench{Options: o, lines: map[Command][][]line{}, failed: map[Command]error{}}
+	b := &bench{Options: o, prefixes: map[int]prefix{}, lines: map[Command][][]line{}, failed: map[Command]error{}}
 	commands := commandsOf(rows)
+	for _, c := range commands {
+		if _, known := b.prefixes[c.Rails]; !known && c.Rails > 0 {
+			argv, err := withRails(c.Rails)
+			b.prefixes[c.Rails] = prefix{argv, err}
+		}
+	}
 	for round := range o.Rounds {
 		o.Tell(fmt.Sprintf("round %d of %d", round+1, o.Rounds))
-		for _, c := range commands {
-			if b.failed[c] != nil {
-				continue
-			}
-			lines, err := b.run(ctx, c)
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if err != nil {
-				b.failed[c] = err
-			}
-			b.lines[c] = append(b.lines[c], lines)
+		b.round(ctx, commands)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
+		commands = slices.DeleteFunc(commands, func(c Command) bool { return b.failed[c] != nil })
 		slices.Reverse(commands) // so that what changes slowly favours nobody
 	}
 	var results []Result
@@ -69,6 +71,31 @@ func Measure(ctx context.Context, rows []Row, o Options) ([]Result, error) {
 		results = append(results, b.result(r))
 	}
 	return results, nil
+}
+
+// round runs the commands one after the other, several at once in a quick run.
+func (b *bench) round(ctx context.Context, commands []Command) {
+	atOnce := 1
+	if b.Quick {
+		atOnce = quickAtOnce
+	}
+	var next atomic.Int64
+	var mu sync.Mutex // of lines and failed
+	var all sync.WaitGroup
+	for range atOnce {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(commands)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				lines, err := b.run(ctx, commands[i])
+				mu.Lock()
+				b.lines[commands[i]] = append(b.lines[commands[i]], lines)
+				if err != nil {
+					b.failed[commands[i]] = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
 }
 
 // commandsOf answers the commands of the rows, each once, ours and its base in turn.
@@ -89,8 +116,15 @@ type line map[string]any
 
 type bench struct {
 	Options
-	lines  map[Command][][]line // by round
-	failed map[Command]error
+	prefixes map[int]prefix       // by Command.Rails
+	lines    map[Command][][]line // by round
+	failed   map[Command]error
+}
+
+// prefix is the begin of a command line, or why there cannot be one.
+type prefix struct {
+	argv []string
+	err  error
 }
 
 // run runs a command and reads what it prints.
@@ -130,13 +164,11 @@ func (b *bench) argv(c Command) ([]string, error) {
 	if c.Program == "lnx" {
 		argv = []string{b.Lnx}
 	}
-	if c.Rails > 0 {
-		prefix, err := withRails(c.Rails)
-		if err != nil {
-			return nil, err
-		}
-		argv = append(prefix, argv...)
+	p := b.prefixes[c.Rails] // nothing for 0
+	if p.err != nil {
+		return nil, p.err
 	}
+	argv = slices.Concat(p.argv, argv)
 	argv = append(argv, strings.Fields(c.Args)...)
 	if c.Program == "lnx" {
 		argv = append(argv, "--json")
@@ -145,7 +177,13 @@ func (b *bench) argv(c Command) ([]string, error) {
 	if b.Quick {
 		iters = quickIters
 	}
-	return append(argv, "--iters", strconv.Itoa(iters), "--cpus", b.CPUs), nil
+	if iters > 0 {
+		argv = append(argv, "--iters", strconv.Itoa(iters))
+	}
+	if !c.Unpinned {
+		argv = append(argv, "--cpus", b.CPUs)
+	}
+	return argv, nil
 }
 
 // figure answers a figure of every round.

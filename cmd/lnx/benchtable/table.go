@@ -60,7 +60,7 @@ func cells(r Result) []any {
 // figure writes a number with its unit.
 func figure(v float64, unit string) string {
 	switch unit {
-	case "msg/s":
+	case "msg/s", "op/s":
 		return fmt.Sprintf("%.2f M %s", v/1e6, unit)
 	case "B/s":
 		return fmt.Sprintf("%.2f G%s", v/1e9, unit)

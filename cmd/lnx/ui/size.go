@@ -12,16 +12,37 @@ import (
 type Sizes []int
 
 // UnmarshalText reads a list.
-func (s *Sizes) UnmarshalText(text []byte) error {
-	*s = nil
+func (s *Sizes) UnmarshalText(text []byte) (err error) {
+	*s, err = readList(text, parseSize)
+	return err
+}
+
+// Counts are numbers, read from "1,64".
+type Counts []int
+
+// UnmarshalText reads a list.
+func (c *Counts) UnmarshalText(text []byte) (err error) {
+	*c, err = readList(text, parseCount)
+	return err
+}
+
+func readList(text []byte, parse func(word string) (int, error)) (list []int, err error) {
 	for word := range strings.SplitSeq(string(text), ",") {
-		n, err := parseSize(strings.TrimSpace(word))
+		n, err := parse(strings.TrimSpace(word))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		*s = append(*s, n)
+		list = append(list, n)
 	}
-	return nil
+	return list, nil
+}
+
+func parseCount(word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number: write one, as 64, or several with commas", word)
+	}
+	return n, nil
 }
 
 func parseSize(word string) (int, error) {

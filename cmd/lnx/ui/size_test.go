@@ -38,6 +38,21 @@ func TestReadSizes(t *testing.T) {
 	}
 }
 
+func TestReadCounts(t *testing.T) {
+	for text, want := range map[string]Counts{
+		"0": {0}, "1, 64,-5": {1, 64, -5}, "": nil, "8,": nil, "4K": nil, "1.5": nil, "0x10": nil, "99999999999999999999": nil,
+	} {
+		var got Counts
+		err := got.UnmarshalText([]byte(text))
+		if want == nil {
+			require.ErrorContains(t, err, "is no number", text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+}
+
 func TestWriteSizes(t *testing.T) {
 	for n, want := range map[uint64]string{
 		0: "0 B", 8: "8 B", 1024: "1 KiB", 1025: "1025 B", 3 << 19: "1536 KiB", 4 << 20: "4 MiB", 5 << 30: "5 GiB", math.MaxUint64: "no limit",

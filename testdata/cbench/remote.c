@@ -1,7 +1,7 @@
 /*
- * lat, rate and bw with reads or writes. Each end gives the other one memory for a window
+ * lat, rate and bw with reads, writes or fetching additions. Each end gives the other one memory for a window
  * of operations. rate and bw keep a window under way, each from its call to its
- * completion; lat of read has one at a time; lat of write goes there and back, each end
+ * completion; lat of all but writes has one at a time; lat of write goes there and back, each end
  * waiting for the last byte in its memory, as fi_rma_pingpong does.
  */
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 static struct {
 	const struct params *p;
 	bool write, acts;
+	bool one_place; /* has all operations */
 	uint64_t places, total;
 	volatile unsigned char *memory;
 	struct op *out, **free;        /* places */
@@ -40,6 +41,7 @@ static void begin(const struct params *p)
 	memset(&r, 0, sizeof(r));
 	r.p = p;
 	r.write = p->op == OP_WRITE;
+	r.one_place = p->op == OP_FADD;
 	r.acts = end.leads || p->both;
 	r.total = p->warmup + p->iters;
 	r.places = p->window ? p->window : 1;
@@ -74,7 +76,9 @@ static void finish(void)
 
 static void start(void)
 {
-	start_rma(r.free[--r.nfree], r.write, r.p->size, r.started % r.places * r.p->size);
+	uint64_t place = r.one_place ? 0 : r.started % r.places;
+
+	start_remote(r.free[--r.nfree], r.p->op, r.p->size, place * r.p->size);
 	r.started++;
 }
 
@@ -184,7 +188,7 @@ static void run_single(void)
 	free(h);
 }
 
-void run_rma(const struct params *p)
+void run_remote(const struct params *p)
 {
 	begin(p);
 	if (!strcmp(p->test, "lat"))
