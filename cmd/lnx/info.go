@@ -29,10 +29,13 @@ func (c *infoCmd) Help() string {
 // askable are the capabilities that --caps can ask for.
 var askable = []lnx.Caps{lnx.CapRMA, lnx.CapAtomic, lnx.CapRMAEvent}
 
+// capWord is what --caps calls a capability: libfabric's name without its FI_.
+func capWord(c lnx.Caps) string { return strings.ToLower(strings.TrimPrefix(c.String(), "FI_")) }
+
 func capNames(caps lnx.Caps) (names []string) {
 	for _, c := range askable {
 		if caps&c != 0 {
-			names = append(names, c.String())
+			names = append(names, capWord(c))
 		}
 	}
 	return names
@@ -46,7 +49,7 @@ func (c *infoCmd) Validate() error {
 
 func (c *infoCmd) caps() (caps lnx.Caps, err error) {
 	for _, name := range c.Caps {
-		i := slices.IndexFunc(askable, func(c lnx.Caps) bool { return c.String() == name })
+		i := slices.IndexFunc(askable, func(c lnx.Caps) bool { return capWord(c) == name })
 		if i < 0 {
 			return 0, fmt.Errorf("--caps %q: there are %s", name, capHelp())
 		}
@@ -301,7 +304,7 @@ func couldLine(rails []providers.Info, could []lnx.Caps) string {
 				have = append(have, r.Name())
 			}
 		}
-		words = append(words, fmt.Sprintf("%v of %s only", c, strings.Join(have, ", ")))
+		words = append(words, fmt.Sprintf("%s of %s only", capWord(c), strings.Join(have, ", ")))
 	}
 	if words == nil {
 		return ""

@@ -128,7 +128,7 @@ func TestInfoCaps(t *testing.T) {
 
 	got = within(t, "info", "--links=tcp:lo", "--direct", "--caps=atomic")
 	require.Equal(t, exitFailed, got.code)
-	require.Contains(t, got.stderr, "cannot do atomic, which --caps asks for")
+	require.Contains(t, got.stderr, "cannot do FI_ATOMIC, which --caps asks for")
 	got = within(t, "info", "--caps=fetch")
 	require.Equal(t, exitUsage, got.code)
 	require.Contains(t, got.stderr, `--caps "fetch": there are rma (`)
