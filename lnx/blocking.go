@@ -61,6 +61,7 @@ func (c *call) free() {
 func (c *call) finish(e Entry, err error) {
 	c.entry, c.err = e, err
 	w := &c.ep.wait // c can be another's as soon as it is over
+	w.ended++
 	c.over.Store(true)
 	c.signal()
 	w.kick() // the waiter may be the leader, asleep

@@ -40,6 +40,7 @@ type waiters struct {
 	fds     []unix.PollFd
 	nap     time.Duration
 	polled  uint64 // rails without a descriptor
+	ended   uint64 // calls, counted under the progress lock
 
 	mu       sync.Mutex
 	list     []*waiter
@@ -247,13 +248,14 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 		if err := ep.check(); err != nil {
 			return err
 		}
+		ended := ep.wait.ended
 		if i < spins {
 			ep.progress(spin)
 		} else { // after a nap: what has come is seen in one round
 			ep.takeAll()
 			ep.upkeep()
 		}
-		flooded := ep.flooded()
+		flooded, woke := ep.flooded(), ep.wait.ended != ended
 		held = false
 		ep.mu.Unlock()
 		if over() {
@@ -262,8 +264,8 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 		if flooded && i >= spins {
 			return ErrUnexpectedFull
 		}
-		if ep.wait.contend.Load() > 0 {
-			runtime.Gosched()
+		if woke || i%8 == 7 || ep.wait.contend.Load() > 0 {
+			runtime.Gosched() // those whose calls have ended would wait for another thread
 		}
 		if i%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
