@@ -47,11 +47,13 @@ func (c *consumers) ofLinks() []*intercept.Hooks {
 	return slices.Concat(c.trace, c.flags, intercept.Registered(), c.own)
 }
 
-// ofEndpoint are those of an endpoint that opens now. The timer is innermost, where it
-// sees what the provider takes.
-func (c *consumers) ofEndpoint() ([]*intercept.Hooks, error) {
+// ofEndpoint are those of an endpoint that opens now, and whether users' are among them.
+// The timer is innermost, where it sees what the provider takes.
+func (c *consumers) ofEndpoint() (hooks []*intercept.Hooks, users bool, err error) {
+	hooks = c.ofLinks()
+	users = len(hooks) > len(c.trace)+len(c.flags)
 	inner, err := timerHooks(c.timer)
-	return append(c.ofLinks(), inner...), err
+	return append(hooks, inner...), users, err
 }
 
 // getinfo asks a provider for what it has, through the hooks.
@@ -95,11 +97,11 @@ var endpoints atomic.Uint64
 
 // newHooked describes an endpoint to its consumers; nil if there are none.
 func newHooked(ep *Endpoint) (*hooked, error) {
-	hooks, err := ep.set.consumers.ofEndpoint()
+	hooks, users, err := ep.set.consumers.ofEndpoint()
 	if len(hooks) == 0 || err != nil {
 		return nil, err
 	}
-	h := &hooked{ep: ep, hooks: hooks, view: &intercept.Endpoint{ID: endpoints.Add(1), Link: ep.link.Name}}
+	h := &hooked{ep: ep, hooks: hooks, users: users, view: &intercept.Endpoint{ID: endpoints.Add(1), Link: ep.link.Name}}
 	infos := railInfos(ep.link.Rails)
 	for i, info := range infos {
 		r := &intercept.Rail{Endpoint: h.view, Index: i, Info: info, Device: ep.link.Rails[i].NIC.Device}

@@ -163,7 +163,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	if ep.hooks, err = newHooked(ep); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
-	ep.foreign = ep.ownPolicy || ep.hooks != nil
+	ep.foreign = ep.ownPolicy || ep.hooks != nil && ep.hooks.users
 	if err = ep.watch.open(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}

@@ -22,6 +22,7 @@ type hooked struct {
 	rails   []*intercept.Chain
 	link    *intercept.Chain // of what belongs to no rail
 	cqRead  func([]intercept.Entry) (int, error)
+	users   bool // hooks of the user's own are among them
 	waits   bool // somebody hooks CQ.Wait
 	free    []*tracked
 	send    intercept.Send // the call under way

@@ -20,6 +20,8 @@ import (
 const (
 	// spins is how often the leader makes progress before it sleeps, some 50 µs.
 	spins = 100
+	// yield is how many times it does so before it lets other goroutines run.
+	yield = 16
 	// napPolled bounds a sleep while a rail can only be polled; it is the
 	// longest that a message over shm can go unnoticed.
 	napPolled = 250 * time.Microsecond
@@ -264,8 +266,10 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 		if flooded && i >= spins {
 			return ErrUnexpectedFull
 		}
-		if woke || i%8 == 7 || ep.wait.contend.Load() > 0 {
-			runtime.Gosched() // those whose calls have ended would wait for another thread
+		// Without another processor to run on, they would wait until the leader sleeps:
+		// goroutines whose calls have ended or that want the lock, and all others.
+		if woke || ep.wait.contend.Load() > 0 || i%yield == yield-1 {
+			runtime.Gosched()
 		}
 		if i%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
