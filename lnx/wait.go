@@ -20,8 +20,6 @@ import (
 const (
 	// spins is how often the leader makes progress before it sleeps, some 50 µs.
 	spins = 100
-	// yield is how many times it does so before it lets other goroutines run.
-	yield = 16
 	// napPolled bounds a sleep while a rail can only be polled; it is the
 	// longest that a message over shm can go unnoticed.
 	napPolled = 250 * time.Microsecond
@@ -38,11 +36,13 @@ type waiters struct {
 	lead sync.Mutex
 	// contend counts goroutines that wait for the progress lock.
 	contend atomic.Int32
-	wakeFD  int
-	fds     []unix.PollFd
-	nap     time.Duration
-	polled  uint64 // rails without a descriptor
-	ended   uint64 // calls, counted under the progress lock
+	// woken counts waiters that were taken out of list and do not run yet.
+	woken  atomic.Int32
+	wakeFD int
+	fds    []unix.PollFd
+	nap    time.Duration
+	polled uint64 // rails without a descriptor
+	ended  uint64 // calls, counted under the progress lock
 
 	mu       sync.Mutex
 	list     []*waiter
@@ -75,7 +75,9 @@ func (w *waiters) add(x *waiter) {
 func (w *waiters) remove(x *waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.take(func(y *waiter) bool { return x == y }) != nil
+	waited := w.take(func(y *waiter) bool { return x == y }) != nil
+	w.woken.Add(-1) // x itself, just now or before
+	return waited
 }
 
 // leave is remove for a waiter that stops waiting: a lead that it was given goes on
@@ -91,6 +93,7 @@ func (w *waiters) take(fits func(*waiter) bool) *waiter {
 	for i, x := range w.list {
 		if fits(x) {
 			w.list = append(w.list[:i], w.list[i+1:]...)
+			w.woken.Add(1)
 			if x.cq {
 				w.cq.Add(-1)
 			}
@@ -266,9 +269,9 @@ func (ep *Endpoint) drive(ctx context.Context, over func() bool) error {
 		if flooded && i >= spins {
 			return ErrUnexpectedFull
 		}
-		// Without another processor to run on, they would wait until the leader sleeps:
-		// goroutines whose calls have ended or that want the lock, and all others.
-		if woke || ep.wait.contend.Load() > 0 || i%yield == yield-1 {
+		// Without another processor to run on they would wait until the leader sleeps:
+		// goroutines whose calls have ended, that were woken, or that want the lock.
+		if woke || ep.wait.woken.Load() > 0 || ep.wait.contend.Load() > 0 {
 			runtime.Gosched()
 		}
 		if i%64 == 0 && ctx.Err() != nil {
