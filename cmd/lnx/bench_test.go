@@ -85,6 +85,8 @@ func cbenchReportsAsPerf(t *testing.T, program string) {
 		"rate --op write --size 8 --iters 50 --warmup 0 --window 1",
 		"bw --op read --size 4096,100000 --iters 40 --warmup 5 --window 4",
 		"bw --op write --size 4096,100000 --iters 40 --warmup 5 --window 4 --both",
+		"bw --op read --size 100000 --iters 40 --both --huge",
+		"lat --size 3000000 --iters 5 --huge",
 		"lat --op fadd --iters 30 --warmup 3",
 		"rate --op fadd --iters 100 --warmup 7 --window 8 --both",
 		"idle --iters 3 --warmup 2",

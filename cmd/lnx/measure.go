@@ -23,6 +23,7 @@ type measureFlags struct {
 	Kind       []string       `placeholder:"KIND" help:"For match, how receives name messages: ${kinds}. Without it, all."`
 	Posted     ui.Counts      `placeholder:"N" help:"For match, receives ahead that do not match, as 0,1000. Without it, 0 to 100,000 in powers of ten."`
 	Unexpected ui.Counts      `placeholder:"N" help:"For match, unexpected messages that do not match."`
+	Huge       bool           `help:"Take the buffers from mr.AllocHuge, which asks for huge pages, instead of Go's heap."`
 	Verify     bool           `help:"Check every byte; slower."`
 }
 
@@ -66,7 +67,7 @@ func (f *measureFlags) runs(test bench.Test) ([]bench.Params, error) {
 
 func (f *measureFlags) params(test bench.Test, size int) bench.Params {
 	p := test.Defaults(size)
-	p.Verify, p.Both = f.Verify, f.Both
+	p.Verify, p.Both, p.Huge = f.Verify, f.Both, f.Huge
 	if f.Iters != nil {
 		p.Iters, p.Warmup = *f.Iters, *f.Iters/10
 	}

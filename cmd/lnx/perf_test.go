@@ -175,6 +175,15 @@ func TestBothWays(t *testing.T) {
 	require.Contains(t, got.stdout, "rate of tsend over shm, both ways")
 }
 
+func TestHugePages(t *testing.T) {
+	got := execute(t, strings.Fields("perf bw --links shm --huge --size 64K,3M --iters 10 --window 2 --json --verify")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `"window":2,"huge":true,"bytes_per_s":\d`, got.stdout)
+	got = execute(t, strings.Fields("perf lat --op write --links shm --huge --size 3M --iters 5 --verify")...)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "lat of write over shm, buffers of huge pages, every byte verified")
+}
+
 func TestGoroutines(t *testing.T) {
 	got := execute(t, strings.Fields("perf lat --links shm+tcp:lo --goroutines 8 --iters 100 --json --verify")...)
 	require.Zero(t, got.code, got.stderr)

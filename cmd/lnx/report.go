@@ -42,6 +42,9 @@ func (r report) fields() []field {
 	if r.Goroutines != 0 {
 		all = append(all, field{"goroutines", r.Goroutines})
 	}
+	if r.Huge {
+		all = append(all, field{"huge", true})
+	}
 	if r.Kind != "" {
 		all = append(all, field{"kind", r.Kind}, field{"posted", r.Posted}, field{"unexpected", r.Unexpected})
 	}
@@ -127,6 +130,9 @@ func title(r report) string {
 	}
 	if r.Goroutines != 0 {
 		title += fmt.Sprintf(", %d blocking goroutines", r.Goroutines)
+	}
+	if r.Huge {
+		title += ", buffers of huge pages"
 	}
 	if r.Verify {
 		title += ", every byte verified"

@@ -57,7 +57,7 @@ __attribute__((noreturn)) static void usage(const char *why, const char *what)
 {
 	fprintf(stderr, "cbench: %s %s\n"
 		"usage: cbench lat|rate|bw|match|idle|reg --provider NAME [--domain NAME] [--op tsend|send|read|write|fadd]\n"
-		"       [--size BYTES,...] [--window N,...] [--iters N] [--warmup N] [--both] [--cpus LEAD,FOLLOW] [--timeout SECONDS]\n"
+		"       [--size BYTES,...] [--window N,...] [--iters N] [--warmup N] [--both] [--huge] [--cpus LEAD,FOLLOW] [--timeout SECONDS]\n"
 		"       [--kind exact|tag|source,...] [--posted N,... | --unexpected N,...]\n",
 		why, what);
 	exit(2);
@@ -112,7 +112,7 @@ static void parse(int argc, char **argv)
 		{"both", no_argument, NULL, 'b'},           {"kind", required_argument, NULL, 'k'},
 		{"posted", required_argument, NULL, 'o'},   {"unexpected", required_argument, NULL, 'u'},
 		{"cpus", required_argument, NULL, 'c'},     {"timeout", required_argument, NULL, 't'},
-		{"op", required_argument, NULL, 'x'},
+		{"op", required_argument, NULL, 'x'},       {"huge", no_argument, NULL, 'h'},
 		{0},
 	};
 	int o;
@@ -127,6 +127,7 @@ static void parse(int argc, char **argv)
 		case 'w': opt.warmup = number_of(optarg); break;
 		case 'n': opt.windows = list_of(optarg, number_of); break;
 		case 'b': opt.both = true; break;
+		case 'h': huge_pages = true; break;
 		case 'k': opt.kinds = list_of(optarg, kind_of); break;
 		case 'o': opt.posted = list_of(optarg, number_of); break;
 		case 'u': opt.unexpected = list_of(optarg, number_of); break;
@@ -220,6 +221,8 @@ void report_begin(const struct params *p)
 		printf("\"window\":%" PRIu64 ",", p->window);
 	if (p->both)
 		printf("\"both\":true,");
+	if (huge_pages)
+		printf("\"huge\":true,");
 	if (!strcmp(p->test, "match"))
 		printf("\"kind\":\"%s\",\"posted\":%" PRIu64 ",\"unexpected\":%" PRIu64 ",", kind_names[p->kind], p->posted,
 		       p->unexpected);

@@ -111,6 +111,9 @@ size_t wait_done(int ms);
 
 void settle(struct op *op);
 
+extern bool huge_pages; /* --huge */
+
+void *new_memory(size_t size);
 struct op *new_ops(uint64_t n, size_t size, enum role role);
 void free_ops(struct op *ops);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #define MAX_BLOB 4096
 
 struct end end;
+bool huge_pages;
 
 static struct fid_fabric *fabric;
 static struct fid_domain *domain;
@@ -67,12 +69,27 @@ uint64_t now_ns(void)
 
 /* ---- operations ---- */
 
+/* new_memory is malloc, or with --huge that of huge pages. */
+void *new_memory(size_t size)
+{
+	const size_t huge = 2 << 20;
+	void *memory;
+
+	if (!huge_pages)
+		return malloc(size);
+	size = (size + huge - 1) / huge * huge;
+	memory = aligned_alloc(huge, size);
+	if (memory && madvise(memory, size, MADV_HUGEPAGE))
+		die("madvise(MADV_HUGEPAGE): %s", strerror(errno));
+	return memory;
+}
+
 /* new_ops makes operations with a buffer each. The buffers are written once, so that
  * no page of them is met for the first time while the clock runs. */
 struct op *new_ops(uint64_t n, size_t size, enum role role)
 {
 	struct op *ops = calloc(n ? n : 1, sizeof(*ops));
-	unsigned char *bufs = malloc(n * size + 1);
+	unsigned char *bufs = new_memory(n * size + 1);
 
 	if (!ops || !bufs)
 		die("no memory for %llu buffers of %zu bytes", (unsigned long long)n, size);

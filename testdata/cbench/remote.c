@@ -48,7 +48,7 @@ static void begin(const struct params *p)
 	if (r.places > r.total)
 		r.places = r.total;
 	len = r.places * p->size;
-	r.memory = malloc(len);
+	r.memory = new_memory(len);
 	r.free = calloc(r.places, sizeof(struct op *));
 	if (!r.memory || !r.free)
 		die("out of memory");

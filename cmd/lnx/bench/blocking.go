@@ -38,7 +38,7 @@ func newBlocking(e *End, p Params, mine, theirs uint64) *blocking {
 	b := &blocking{End: e, p: p}
 	for i := range p.Goroutines {
 		t := &worker{End: e, p: &b.p, mine: mine | uint64(i)<<pairShift, theirs: theirs | uint64(i)<<pairShift, times: newTimes(2)}
-		t.out, t.in = newSlots(1, p.Size)[0], newSlots(1, p.Size)[0]
+		t.out, t.in = e.newSlots(1, p.Size)[0], e.newSlots(1, p.Size)[0]
 		fill(t.out.buf, t.mine)
 		b.workers = append(b.workers, t)
 	}

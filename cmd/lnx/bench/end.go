@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"golnx/lnx"
+	"golnx/mr"
 	"golnx/providers/fierr"
 )
 
@@ -53,6 +54,10 @@ type End struct {
 	patient bool // waits for as long as the other end works alone
 	since   time.Time
 	before  []lnx.RailStats
+
+	huge   bool // buffers are to be of huge pages
+	held   []*mr.Buffer
+	noHuge error
 }
 
 // slot is a buffer.
@@ -66,10 +71,10 @@ type slot struct {
 	tag      uint64 // of the message that the receive is for, if it is untagged
 }
 
-func newSlots(n, size int) []slot {
+func (e *End) newSlots(n, size int) []slot {
 	slots := make([]slot, n)
-	for i := range slots {
-		slots[i].buf = make([]byte, size)
+	for i, buf := range e.buffers(n, size) {
+		slots[i].buf = buf
 	}
 	return slots
 }

@@ -32,7 +32,7 @@ func init() {
 // is posted, too. Each message must arrive once, from the other end.
 func exchange(e *End, p Params, mine, theirs uint64, ready func() error) error {
 	total := p.total()
-	out, in := newSlots(min(p.Window, total), p.Size), newSlots(min(p.Window, total), p.Size)
+	out, in := e.newSlots(min(p.Window, total), p.Size), e.newSlots(min(p.Window, total), p.Size)
 	arrived := make([]bool, total)
 	var free []*slot
 	for i := range out {

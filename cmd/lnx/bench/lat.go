@@ -44,8 +44,8 @@ type pingPong struct {
 
 func newPingPong(e *End, p Params, mine, theirs uint64) *pingPong {
 	t := &pingPong{End: e, p: p, mine: mine, theirs: theirs, from: e.Peer, total: p.total()}
-	t.out = newMessages(1, &p)[0]
-	t.in = [2]slot(newMessages(2, &p))
+	t.out = e.newMessages(1, &p)[0]
+	t.in = [2]slot(e.newMessages(2, &p))
 	fill(t.out.buf, mine)
 	return t
 }

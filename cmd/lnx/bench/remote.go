@@ -58,12 +58,12 @@ func openRemote(e *End, p Params, op *remoteOp, leads bool) (*remote, error) {
 		t.suffers = p.Both
 	}
 	places := min(max(1, p.Window), p.total())
-	t.out = newSlots(places, p.Size)
+	t.out = e.newSlots(places, p.Size)
 	for i := range t.out {
 		fill(t.out[i].buf, t.mine)
 		t.free = append(t.free, &t.out[i])
 	}
-	t.mem = make([]byte, places*p.Size)
+	t.mem = e.buffers(1, places*p.Size)[0]
 	if op.offer != nil {
 		op.offer(t)
 	}

@@ -100,7 +100,7 @@ func (s *Session) Run(p Params) (r Result, err error) {
 	if err != nil {
 		return r, err
 	}
-	s.begin()
+	s.begin(p)
 	if err := s.ch.Send(kindRun, p); err != nil {
 		return r, err
 	}
@@ -111,7 +111,7 @@ func (s *Session) Run(p Params) (r Result, err error) {
 		return r, err
 	}
 	_, err = s.await(kindOver)
-	return r, err
+	return r, errors.Join(err, s.end.freeMemory())
 }
 
 // RunFor is Run with as many iterations as take some time, about, and answers what
@@ -144,8 +144,9 @@ func nextPilot(iters int, took, d time.Duration) (next int, known bool) {
 	return int(min(max(1, float64(iters)*float64(d)/float64(max(1, took))), MaxIters)), true
 }
 
-func (s *Session) begin() {
+func (s *Session) begin(p Params) {
 	s.Done.Store(0)
+	s.end.huge = p.Huge
 	s.end.idle, s.end.patient = 0, false
 	s.end.mark()
 }
@@ -200,8 +201,11 @@ func (s *Session) follow(p Params, only Only) error {
 	if err != nil {
 		return err
 	}
-	s.begin()
-	return test.Follow(&s.end, p)
+	s.begin(p)
+	if err := test.Follow(&s.end, p); err != nil {
+		return err
+	}
+	return s.end.freeMemory()
 }
 
 // await waits for a message of one of the kinds. Meanwhile it drives the rails,

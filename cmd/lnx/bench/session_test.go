@@ -271,7 +271,7 @@ func TestNoProgressEndsTheTest(t *testing.T) {
 func TestCheckRefuses(t *testing.T) {
 	e := &End{EP: open(t), Peer: 1}
 	p := Params{Size: 16, Verify: true}
-	s := &newSlots(1, 16)[0]
+	s := &new(End).newSlots(1, 16)[0]
 	fill(s.buf, 9)
 	require.NoError(t, e.check(&lnx.Entry{Context: &slot{buf: s.buf, untagged: true, tag: 9}, Len: 16, Src: 1}, &p))
 	require.ErrorContains(t, e.check(&lnx.Entry{Context: &slot{buf: s.buf, untagged: true, tag: 8}, Len: 16, Src: 1}, &p), "byte 0 is")

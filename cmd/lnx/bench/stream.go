@@ -128,7 +128,7 @@ type source struct {
 }
 
 func newSource(e *End, p Params, mine, theirs uint64) *source {
-	s := &source{End: e, p: p, tag: mine, ackTag: theirs | tagAck, out: newMessages(min(p.Window, p.total()), &p)}
+	s := &source{End: e, p: p, tag: mine, ackTag: theirs | tagAck, out: e.newMessages(min(p.Window, p.total()), &p)}
 	for i := range s.out {
 		fill(s.out[i].buf, mine)
 		s.free = append(s.free, &s.out[i])
@@ -242,7 +242,7 @@ type sink struct {
 }
 
 func newSink(e *End, p Params, mine, theirs uint64) *sink {
-	return &sink{End: e, p: p, tag: theirs, ackTag: mine | tagAck, in: newMessages(min(p.Window, p.total()), &p)}
+	return &sink{End: e, p: p, tag: theirs, ackTag: mine | tagAck, in: e.newMessages(min(p.Window, p.total()), &p)}
 }
 
 func (s *sink) begin() error {

@@ -81,7 +81,9 @@ type Params struct {
 	// that polls.
 	Goroutines int `json:"goroutines,omitempty"`
 	// Batch is how many messages a call sends at most; 0 is one, with TSend.
-	Batch  int  `json:"batch,omitempty"`
+	Batch int `json:"batch,omitempty"`
+	// Huge takes the buffers from mr.AllocHuge instead of Go's heap.
+	Huge   bool `json:"huge,omitempty"`
 	Verify bool `json:"verify,omitempty"`
 }
 

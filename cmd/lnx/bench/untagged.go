@@ -12,8 +12,8 @@ func init() {
 }
 
 // newMessages answers slots for the messages that are measured. Others are tagged always.
-func newMessages(n int, p *Params) []slot {
-	slots := newSlots(n, p.Size)
+func (e *End) newMessages(n int, p *Params) []slot {
+	slots := e.newSlots(n, p.Size)
 	for i := range slots {
 		slots[i].untagged = p.Op == OpSend
 	}

@@ -118,6 +118,11 @@ func goals() []Row {
 			"half RTT 4 MiB, shm+tcp:lo / better of C LNX, C shm", "us",
 			lat(ours(both, large, 1500)), []Figure{lat(cLNX(large, 1500)), lat(cShm(large, 1500))}, 1.03, false,
 		},
+		{
+			"half RTT 4 MiB of huge pages, shm+tcp:lo / better of C LNX, C shm", "us",
+			lat(ours(both, large+" --huge", 1500)),
+			[]Figure{lat(cLNX(large+" --huge", 1500)), lat(cShm(large+" --huge", 1500))}, 1.03, false,
+		},
 	}
 }
 
