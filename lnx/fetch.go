@@ -98,6 +98,8 @@ func (ep *Endpoint) give(slot providers.Slot, op *rxOp, iov [][]byte) {
 	}
 	op.state = rxActive
 	ep.active++
+	ep.wait.kick()
+	ep.poll.busy(int(op.rail))
 }
 
 // scatter copies data into buffers, one after the other, and answers how much fit.

@@ -81,7 +81,8 @@ type Options struct {
 	MaxUnexpected int
 	// MaxUnexpectedBytes is how many bytes of unexpected messages are held, as
 	// MaxUnexpected; 256 MiB if 0. Over shm only those of 193 to 4,096 bytes count:
-	// smaller ones lie in the entry, larger ones with their sender.
+	// smaller ones lie in the entry, larger ones with their sender. A message that passes
+	// the limit alone counts from when it begins to arrive.
 	MaxUnexpectedBytes uint64
 	// MinMultiRecv is the room in bytes that a buffer with FlagMultiRecv is released
 	// below (FI_OPT_MIN_MULTI_RECV of fi_endpoint(3)); 64 if 0. OptMinMultiRecv reads it,

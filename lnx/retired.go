@@ -76,7 +76,12 @@ func (ep *Endpoint) waitingOf() waiting {
 	ep.rx.all(func(slot providers.Slot, op *rxOp) {
 		switch op.state {
 		case rxUnexpected, rxClaimed:
-			w.addrs[railAddr{op.rail, ep.core.Whose(slot)}] = true
+			switch op.fetch {
+			case notFetched:
+				w.addrs[railAddr{op.rail, ep.core.Whose(slot)}] = true
+			case fetching:
+				w.rails |= 1 << op.rail
+			}
 		case rxActive, rxStray, rxAbandoned:
 			if ep.peerOf(op.from) == nil {
 				w.rails |= 1 << op.rail

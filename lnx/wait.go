@@ -80,14 +80,6 @@ func (w *waiters) remove(x *waiter) bool {
 	return waited
 }
 
-// leave is remove for a waiter that stops waiting: a lead that it was given goes on
-// to the next.
-func (w *waiters) leave(x *waiter) {
-	if !w.remove(x) {
-		w.handOver()
-	}
-}
-
 // take removes and answers the oldest waiter that fits; w.mu is held.
 func (w *waiters) take(fits func(*waiter) bool) *waiter {
 	for i, x := range w.list {
@@ -187,24 +179,34 @@ func (w *waiters) close() error {
 }
 
 // await waits until over answers true, driving the rails or leaving that to
-// another waiter. over is called without locks and must be cheap.
+// another waiter. over is called without locks and must be cheap. What ctx does, a panic
+// included, keeps the lead from nobody.
 func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) error {
-	given := false
+	listed, given := false, false // given: the lead was passed here
+	defer func() {
+		if listed {
+			given = !ep.wait.remove(x)
+		}
+		if given {
+			ep.wait.handOver()
+		}
+	}()
 	for !over() {
 		if ep.wait.lead.TryLock() {
+			given = false
 			return ep.lead(ctx, over)
 		}
 		ep.wait.add(x)
+		listed = true
 		if over() {
-			ep.wait.leave(x)
 			return nil
 		}
 		if x.cq && ep.closed.Load() { // Close has the lead, and ends calls only
-			ep.wait.leave(x)
 			return ep.whyClosed()
 		}
 		if ep.wait.lead.TryLock() { // given up between the two looks
 			ep.wait.remove(x)
+			listed = false
 			return ep.lead(ctx, over)
 		}
 		ep.wait.kick() // what was just started needs to be driven
@@ -212,16 +214,11 @@ func (ep *Endpoint) await(ctx context.Context, x *waiter, over func() bool) erro
 		case <-x.ch:
 		case <-ctx.Done():
 		}
-		given = !ep.wait.remove(x) // the lead may have been passed here
+		given = !ep.wait.remove(x)
+		listed = false
 		if ctx.Err() != nil && !over() {
-			if given {
-				ep.wait.handOver()
-			}
 			return ctx.Err()
 		}
-	}
-	if given {
-		ep.wait.handOver()
 	}
 	return nil
 }

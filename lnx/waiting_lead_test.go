@@ -246,3 +246,29 @@ func TestManyWait(t *testing.T) {
 		}
 	})
 }
+
+// panicky is a context whose Done panics.
+type panicky struct{ context.Context }
+
+func (panicky) Done() <-chan struct{} { panic("no channel") }
+
+// A call whose context panics leaves none of the others without a leader.
+func TestPanickingContextKeepsNoLead(t *testing.T) {
+	a, b, toB, toA := connected(t, Options{Links: "shm"})
+	p := &leadPair{t, a, b, toB, toA}
+	ctx, cancel := context.WithCancel(t.Context())
+	recv := func(ctx context.Context, tag uint64) error {
+		_, err := b.Recv(ctx, toA, tag, 0, make([]byte, 1))
+		return err
+	}
+	leader := calling(func() error { return recv(ctx, 1) })
+	soon(t, p.leads, "the leader")
+	require.Panics(t, func() { _ = recv(panicky{t.Context()}, 2) })
+	last := calling(func() error { return recv(t.Context(), 3) })
+	soon(t, func() bool { return p.others() == 1 }, "the last")
+	cancel()
+	require.ErrorIs(t, outcome(t, leader, "the leader"), context.Canceled)
+	p.inject(3)
+	require.NoError(t, outcome(t, last, "the last"))
+	soon(t, func() bool { return b.wait.woken.Load() == 0 }, "nobody is woken")
+}

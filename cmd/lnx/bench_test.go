@@ -166,7 +166,7 @@ func benchQuickly(t *testing.T, program string) {
 		require.Equal(t, r.Name, measured[i].Name)
 		require.Contains(t, got.stdout, r.Name)
 		require.Empty(t, measured[i].Failed)
-		if measured[i].Skipped == "" {
+		if measured[i].Skipped == "" || os.Getenv("CI") != "" {
 			require.Len(t, measured[i].Ours, 1, r.Name)
 			require.Positive(t, measured[i].Ours[0], r.Name)
 		}

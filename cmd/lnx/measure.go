@@ -130,7 +130,7 @@ func (f *measureFlags) matching(p bench.Params) []bench.Params {
 // run runs one of them.
 func (f *measureFlags) run(s *bench.Session, p bench.Params) (bench.Params, bench.Result, error) {
 	if f.Duration != nil {
-		return s.RunFor(p, *f.Duration)
+		return s.RunFor(p, *f.Duration, f.Warmup)
 	}
 	r, err := s.Run(p)
 	return p, r, err

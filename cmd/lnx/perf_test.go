@@ -323,7 +323,7 @@ func TestEndsThatDisagree(t *testing.T) {
 	for _, c := range []struct{ listen, connect, want string }{
 		{"--links shm", "lat --links tcp:lo", "no rail in common"},
 		{"--links shm", "rate --links shm", `this end runs "lat"`},
-		{"--links shm --op read", "lat --op write --links shm", `this end has --op read`},
+		{"--links shm --op read", "lat --op write --links shm", `started with --op read`},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			other, addr := listening(t, c.listen)

@@ -113,5 +113,7 @@ int gx_start(uintptr_t slot)
 
 uint64_t gx_whose(struct gx_rail *rail, struct gx_rx *rx)
 {
+	if (rx->fetched) // the provider no longer has it; then it was known
+		return rx->entry.addr;
 	return rail->whose ? rail->whose(&rx->entry) : FI_ADDR_UNSPEC;
 }

@@ -115,21 +115,42 @@ func (s *Session) Run(p Params) (r Result, err error) {
 }
 
 // RunFor is Run with as many iterations as take some time, about, and answers what
-// was run in the end. Shorter runs come before, to learn how many those are.
-func (s *Session) RunFor(p Params, d time.Duration) (Params, Result, error) {
-	pilot := p
-	pilot.Warmup, pilot.Iters = 0, pilotIters
-	for known := false; !known; {
+// was run in the end. Shorter runs come before, to learn how many those are, and again
+// where something held one up. The warm-up is a tenth of the iterations if warmup is nil.
+func (s *Session) RunFor(p Params, d time.Duration, warmup *int) (Params, Result, error) {
+	of := func(iters int) Params {
+		p.Iters, p.Warmup = iters, iters/10
+		if warmup != nil {
+			p.Warmup = *warmup
+		}
+		return p
+	}
+	pilot := of(pilotIters)
+	pilot.Warmup = pilotIters // connecting is no part of what is learned
+	for {
 		r, err := s.Run(pilot)
 		if err != nil {
-			return p, r, err
+			return pilot, r, err
 		}
-		pilot.Iters, known = nextPilot(pilot.Iters, r.Took, d)
+		next, known := nextPilot(pilot.Iters, r.Took, d)
+		if known {
+			pilot = of(next)
+			break
+		}
+		pilot.Iters, pilot.Warmup = next, next/10
 	}
-	p.Iters = pilot.Iters
-	r, err := s.Run(p)
-	return p, r, err
+	for try := 0; ; try++ {
+		r, err := s.Run(pilot)
+		if err != nil || r.Took >= d/2 || pilot.Iters == MaxIters || try == finalTries {
+			return pilot, r, err
+		}
+		next, _ := nextPilot(pilot.Iters, r.Took, d)
+		pilot = of(next)
+	}
 }
+
+// finalTries are how many more runs there are for one that was too short.
+const finalTries = 5
 
 // pilotIters are the iterations of the first run that tells how long others take.
 const pilotIters = 10
@@ -163,7 +184,7 @@ func (o Only) check(p Params) error {
 		return fmt.Errorf("the test asked for is %q, this end runs %q", p.Test, o.Test)
 	}
 	if op := cmp.Or(p.Op, OpTSend); o.Op != "" && op != o.Op {
-		return fmt.Errorf("the operation asked for is %q, this end has --op %s", op, o.Op)
+		return fmt.Errorf("the operation asked for is %q, the listening end was started with --op %s: start both with the same", op, o.Op)
 	}
 	return nil
 }

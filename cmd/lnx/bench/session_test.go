@@ -158,9 +158,16 @@ func requireGoroutines(t *testing.T, s *Session, p Params) {
 
 func TestRunFor(t *testing.T) {
 	s, served := sessions(t, Only{})
-	p, r, err := s.RunFor(Params{Test: "lat", Size: 8, Iters: 1, Verify: true}, 10*time.Millisecond)
+	const d = 20 * time.Millisecond
+	p, r, err := s.RunFor(Params{Test: "lat", Size: 8, Iters: 1, Verify: true}, d, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, p.Iters, r.Times.TotalCount())
+	require.Equal(t, p.Iters/10, p.Warmup)
+	require.GreaterOrEqual(t, r.Took, d/2)
+	three := 3
+	p, _, err = s.RunFor(Params{Test: "lat", Size: 8, Iters: 1}, d, &three)
+	require.NoError(t, err)
+	require.Equal(t, 3, p.Warmup)
 	require.NoError(t, s.Bye())
 	require.NoError(t, <-served)
 }
@@ -235,9 +242,9 @@ func TestFailureOfTheOtherEndIsTheReason(t *testing.T) {
 
 func TestOtherTestIsRefused(t *testing.T) {
 	for want, p := range map[string]Params{
-		`the test asked for is "lat", this end runs "bw"`:        {Test: "lat", Size: 8, Iters: 1},
-		`the operation asked for is "read", this end has --op w`: {Test: "bw", Op: OpRead, Size: 8, Iters: 1, Window: 1},
-		`the operation asked for is "tsend"`:                     {Test: "bw", Size: 8, Iters: 1, Window: 1},
+		`the test asked for is "lat", this end runs "bw"`:                              {Test: "lat", Size: 8, Iters: 1},
+		`the operation asked for is "read", the listening end was started with --op w`: {Test: "bw", Op: OpRead, Size: 8, Iters: 1, Window: 1},
+		`the operation asked for is "tsend"`:                                           {Test: "bw", Size: 8, Iters: 1, Window: 1},
 	} {
 		s, served := sessions(t, Only{"bw", OpWrite})
 		_, err := s.Run(p)

@@ -8,7 +8,7 @@ func init() {
 	RegisterOp(Op{Name: OpSend, Help: "untagged messages"})
 	Register(Test{Name: "lat", Op: OpSend, Help: latHelp, Times: true, Iters: latIters, Lead: leadLat, Follow: followLat})
 	Register(Test{Name: "rate", Op: OpSend, Help: rateHelp, Window: rateWindow, Both: true, Iters: rateIters, Lead: leadRate, Follow: followRate})
-	Register(Test{Name: "bw", Op: OpSend, Help: bwHelp, Window: bwWindow, Both: true, Iters: bwIters, Lead: leadBW, Follow: followStream})
+	Register(Test{Name: "bw", Op: OpSend, Help: bwHelp, Size: bwSize, Window: bwWindow, Both: true, Iters: bwIters, Lead: leadBW, Follow: followStream})
 }
 
 // newMessages answers slots for the messages that are measured. Others are tagged always.

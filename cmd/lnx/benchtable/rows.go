@@ -146,7 +146,7 @@ func streams() (rows []Row) {
 		what, test string
 		sizes      []uint64
 	}{
-		{"window 64", "rate --size 64,1024,4096", []uint64{64, 1 << 10, 4 << 10}},
+		{"window 64", "rate --size 0,64,1024,4096,65536", []uint64{0, 64, 1 << 10, 4 << 10, 64 << 10}},
 		{"window 64 both ways", "rate --both --size 8,1024", []uint64{8, 1 << 10}},
 		{"window 1", "rate --window 1 --size 8", []uint64{8}},
 	} {
