@@ -147,7 +147,7 @@ func streams() (rows []Row) {
 		sizes      []uint64
 	}{
 		{"window 64", "rate --size 0,64,1024,4096,65536", []uint64{0, 64, 1 << 10, 4 << 10, 64 << 10}},
-		{"window 64 both ways", "rate --both --size 8,1024", []uint64{8, 1 << 10}},
+		{"window 64 both ways", "rate --both --size 0,8,1024,65536", []uint64{0, 8, 1 << 10, 64 << 10}},
 		{"window 1", "rate --window 1 --size 8", []uint64{8}},
 	} {
 		for _, size := range r.sizes {
@@ -157,8 +157,8 @@ func streams() (rows []Row) {
 			})
 		}
 	}
-	const test = "bw --window 8 --size 65536,1048576,4194304"
-	for _, size := range []uint64{64 << 10, 1 << 20, 4 << 20} {
+	const test = "bw --window 8 --size 4096,65536,1048576,4194304"
+	for _, size := range []uint64{4 << 10, 64 << 10, 1 << 20, 4 << 20} {
 		for _, c := range []beside{{"C LNX", cLNX}, {"C shm", cShm}} {
 			rows = append(rows, Row{
 				fmt.Sprintf("bandwidth %s window 8, %s / %s", ui.Size(size), both, c.name), "B/s",
