@@ -89,7 +89,8 @@ plain:
 
 # golnx beside plain libfabric and C LNX, in the same minutes: docs/perf.md. ROUNDS,
 # ROWS (a regular expression for their names), GOALS=1 (only the rows that have one) and
-# CPUS (as 0,1) change what is run. It is built with the profile that `make pgo` records, which takes a minute.
+# CPUS (as 0,1) change what is run. It is built with the profile that `make pgo` records,
+# which takes a minute.
 .PHONY: bench
 bench: setup
 	@mkdir -p bin

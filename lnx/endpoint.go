@@ -156,7 +156,7 @@ func openWith(link *Link, open opener) (_ *Endpoint, err error) {
 	}); err != nil {
 		return nil, fmt.Errorf("open %s: %w", link.Name, err)
 	}
-	ep.ordered, ep.ownPolicy = ep.sel.Ordered(), isForeign(ep.sel.Policy())
+	ep.ordered, ep.ownPolicy = ep.sel.Ordered(), !rail.BuiltIn(ep.sel.Policy())
 	// Of the built-in policies only one asks; a user's may.
 	ep.near = !slices.Contains([]string{rail.PerPeer, rail.PerMsg, rail.Weighted}, link.set.Policy)
 	ep.peers = peer.NewTable(func(p *peer.Peer[*peerState]) { ep.left = append(ep.left, p.Data) })

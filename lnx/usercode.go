@@ -161,11 +161,6 @@ func (q *CQ) readGuarded(entries []Entry) (int, error) {
 	return q.readLocked(entries)
 }
 
-// isForeign says whether a policy is a user's.
-func isForeign(policy string) bool {
-	return !slices.Contains([]string{rail.PerPeer, rail.PerMsg, rail.Weighted, rail.Nearest}, policy)
-}
-
 // heardOn is a path that a peer was heard on first.
 type heardOn struct {
 	state *peerState

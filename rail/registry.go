@@ -15,7 +15,8 @@ type Factory func(rails []Info, o Options) (Policy, error)
 var registry = struct {
 	sync.RWMutex
 	byName map[string]Factory
-}{byName: map[string]Factory{}}
+	own    map[string]bool // names of the package's policies; fixed once it is initialised
+}{byName: map[string]Factory{}, own: map[string]bool{}}
 
 // RegisterPolicy makes a policy known under a name, for [Options].Policy. Names
 // consist of A-Z, 0-9 and _; each can be taken once, and the built-in ones are taken.
@@ -37,7 +38,11 @@ func RegisterPolicy(name string, f Factory) error {
 }
 
 // builtin registers the package's own policies while it is initialised.
-func builtin(name string, f Factory) { registry.byName[name] = f }
+func builtin(name string, f Factory) { registry.byName[name], registry.own[name] = f, true }
+
+// BuiltIn tells whether a policy is the package's own: such a one neither panics nor ends
+// the goroutine that asks it.
+func BuiltIn(name string) bool { return registry.own[name] }
 
 // Policies lists the registered names in order.
 func Policies() []string {
@@ -69,7 +74,7 @@ func lookup(name string) (string, Factory, error) {
 	return known, f, nil
 }
 
-// capital is for names, which are of ASCII.
+// capital is for names, which are of ASCII: strings.ToUpper makes an S of other letters, too.
 func capital(r rune) rune {
 	if 'a' <= r && r <= 'z' {
 		return r - 'a' + 'A'

@@ -101,3 +101,14 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 	require.Equal(t, 1, won)
 	require.Contains(t, rail.Policies(), "CONTENDED")
 }
+
+func TestBuiltIn(t *testing.T) {
+	for _, name := range policies {
+		require.True(t, rail.BuiltIn(name), name)
+	}
+	require.NoError(t, rail.RegisterPolicy("NOT_BUILT_IN", func([]rail.Info, rail.Options) (rail.Policy, error) {
+		return nil, errors.New("it is not to be made")
+	}))
+	require.False(t, rail.BuiltIn("NOT_BUILT_IN"))
+	require.False(t, rail.BuiltIn("UNKNOWN"))
+}

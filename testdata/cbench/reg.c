@@ -20,7 +20,7 @@ static void some(unsigned char *memory, size_t size, uint64_t n, uint32_t *next)
 
 void run_reg(const struct params *p)
 {
-	unsigned char *memory = malloc(RANGES * p->size);
+	unsigned char *memory = new_memory(RANGES * p->size);
 	uint32_t next = 1;
 	uint64_t began, took;
 

@@ -33,7 +33,11 @@ func leadReg(e *End, p Params) (result Result, err error) {
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	buf, err := mr.Alloc(regRanges * p.Size)
+	alloc := mr.Alloc
+	if p.Huge {
+		alloc = mr.AllocHuge
+	}
+	buf, err := alloc(regRanges * p.Size)
 	if err != nil {
 		return Result{}, err
 	}
